@@ -9,6 +9,7 @@ import {
   type VNode,
 } from '../page/library.ts'
 import { entries } from '../page/live/journal.ts'
+import { isRead } from '../page/pages/journal/filter.ts'
 import { runId } from '../page/live/connection.ts'
 import { Button } from '../page/ui/button.ts'
 import { Empty, Failure, Loading } from '../page/ui/states.ts'
@@ -100,7 +101,6 @@ function pagedOf<Row>(load: Load<Row>): Paged<Row> {
   }
 }
 
-const READS = /^(Get|List|Peek|Query|Find|Preflight|Head)/
 const SETTLE_MS = 250
 
 /** A hook: calls back when a request of anybody has changed something at or below the resource. */
@@ -114,7 +114,7 @@ export function useChanges(resource: string, changed: () => void): void {
           entry.id > lastId &&
           entry.errorCode === undefined &&
           (entry.resource === resource || entry.resource.startsWith(`${resource}/`)) &&
-          (entry.operation === 'Get Messages' || !READS.test(entry.operation)),
+          !isRead(entry.operation),
       )
       lastId = all.at(-1)?.id ?? lastId
       if (isNews) timer ??= setTimeout(() => ((timer = undefined), changed()), SETTLE_MS)

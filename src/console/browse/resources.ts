@@ -9,9 +9,9 @@ import { Icon } from '../page/ui/icon.ts'
 import { Empty } from '../page/ui/states.ts'
 import { Table, type Column } from '../page/ui/table.ts'
 import { PagedView, useChanges, usePaged } from './paged.ts'
-import { FormDialog } from './parts.ts'
+import { FormDialog, offerUndo } from './parts.ts'
 import { ask, type Area, type Ask, type ServiceName } from './storage.ts'
-import { askXml, childrenOf, childOf, nameOf, pairsOf } from './xml.ts'
+import { askXml, childrenOf, childOf, nameOf, pairsOf, textAt } from './xml.ts'
 
 export type Resource = {
   readonly name: string
@@ -170,11 +170,37 @@ function CreateDialog({ area, onClose }: DialogProps): VNode {
   <//>`
 }
 
+function canKeep({ service }: Area): boolean {
+  return service === 'blob' || service === 'file'
+}
+
+/** What brings it back, if soft delete has kept it. */
+async function undeleteOf(area: Area, name: string, onDone: () => void) {
+  if (!canKeep(area)) return undefined
+  const { element, one, create } = KINDS[area.service]
+  const list = await askXml(area, { query: { comp: 'list', prefix: name, include: 'deleted' } })
+  const kept = childrenOf(childOf(list, `${element}s`), element).findLast(
+    (each) => nameOf(each) === name && textAt(each, 'Deleted') === 'true',
+  )
+  if (kept === undefined) return undefined
+  const asked = create(name)
+  const headers = {
+    [`x-ms-deleted-${one}-name`]: name,
+    [`x-ms-deleted-${one}-version`]: textAt(kept, 'Version'),
+  }
+  return () =>
+    ask(area, { ...asked, query: { ...asked.query, comp: 'undelete' }, headers }).then(onDone)
+}
+
 type DeleteProps = DialogProps & { readonly name: string; onDone(): void }
 
 function DeleteDialog({ area, name, onClose, onDone }: DeleteProps): VNode {
   const { one, remove } = KINDS[area.service]
-  const run = (): Promise<unknown> => ask(area, remove(name)).then(onDone)
+  const run = async (): Promise<void> => {
+    await ask(area, remove(name))
+    offerUndo(`Deleted the ${one} ${name}`, await undeleteOf(area, name, onDone))
+    onDone()
+  }
   return html`<${FormDialog}
     title=${`Delete the ${one}?`}
     action="Delete"
@@ -183,8 +209,8 @@ function DeleteDialog({ area, name, onClose, onDone }: DeleteProps): VNode {
     onClose=${onClose}
   >
     <p>
-      The ${one} <strong class="name">${name}</strong> and everything in it will be deleted. This
-      can’t be undone here.
+      The ${one} <strong class="name">${name}</strong> and everything in it will be deleted.
+      ${canKeep(area) ? 'Where soft delete is on, it can be restored.' : 'This can’t be undone.'}
     </p>
   <//>`
 }

@@ -78,7 +78,7 @@ export function TableView({ area, name }: TableProps): VNode {
     >
       ${() => html`
         <div class="grid" tabindex="0" role="region" aria-label=${`Entities of ${name}`}>
-          <div class="grid-inner" style=${{ minWidth: `${columns.length * 11}em` }}>
+          <div class="grid-inner" style=${{ minWidth: `${columns.length * 9.5}em` }}>
             <${Table}
               label=${`Entities of ${name}`}
               rows=${rows}
@@ -100,6 +100,8 @@ export function TableView({ area, name }: TableProps): VNode {
   `
 }
 
+const WIDTHS: Readonly<Record<string, string>> = { Boolean: '6em', Int32: '6em', DateTime: '13em' }
+
 function columnsOf(
   rows: readonly Entity[],
   open: (entity: Entity) => void,
@@ -114,7 +116,7 @@ function columnsOf(
     const isNumber = /^(Int32|Int64|Double)$/.test(type)
     return {
       title: `${name} (${type})`,
-      width: 'minmax(7em, 1fr)',
+      width: `minmax(${WIDTHS[type] ?? '8em'}, 1fr)`,
       isNumber,
       cell: ({ properties }) =>
         byName(properties).get(name)?.value ?? html`<span class="muted">–</span>`,

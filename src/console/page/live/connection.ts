@@ -7,3 +7,6 @@ export const connection = signal<ConnectionState>('connecting')
 
 /** Differs after each start of the server: what the page knows of the run before is void. */
 export const runId = signal<string | undefined>(undefined)
+
+/** The server's first account, which names leave out where there is little room. */
+export const firstAccount = signal<string | undefined>(undefined)

@@ -1,10 +1,11 @@
 // The newest entries of the journal, live: one stream of events, which begins again where it ended when the connection is
 // lost. All pages read the same list.
 import type { JournalEntry } from '../../../control/api.ts'
+import type { Overview } from '../../../control/overview.ts'
 import { ApiFailure, get, messageOf, sent } from '../api/call.ts'
 import { isTokenNeeded, token } from '../api/token.ts'
 import { batch, effect, signal } from '../library.ts'
-import { connection, runId } from './connection.ts'
+import { connection, firstAccount, runId } from './connection.ts'
 import { eventDecoder, type ServerEvent } from './sse.ts'
 
 /** As many as a journal keeps by default. */
@@ -58,13 +59,14 @@ function whenAllowed(): Promise<void> {
 
 /** A server that has been started again has a journal of its own. */
 async function begin(): Promise<void> {
-  const { runId: current } = await get<{ readonly runId: string }>('overview')
+  const { runId: current, accounts } = await get<Overview>('overview')
   if (runId.value === current) return
   const page = await get<Page>('journal', { countMax: KEPT_MAX })
   lastId = page.lastId
   pending = []
   batch(() => {
     runId.value = current
+    firstAccount.value = accounts[0]
     entries.value = page.entries
     missedCount.value = 0
     journalFailure.value = undefined

@@ -3,6 +3,7 @@ import type { JournalEntry } from '../../../control/api.ts'
 import { html, signal, useMemo, type VNode } from '../library.ts'
 import { entries, isJournalLoaded, journalFailure, missedCount } from '../live/journal.ts'
 import { changeQuery, linkTo, place } from '../router.ts'
+import { ResourceLink } from '../ui/resource.ts'
 import { StatusBadge } from '../ui/badge.ts'
 import { Button } from '../ui/button.ts'
 import { Check, Field } from '../ui/field.ts'
@@ -44,7 +45,7 @@ function viewOf(query: URLSearchParams): JournalView {
   const text = (name: string): string => query.get(name) ?? ''
   return {
     text: text('text'), client: text('client'), operation: text('operation'), service: text('service'),
-    resource: text('resource'), conflicts: text('conflicts') === 'true',
+    resource: text('resource'), conflicts: text('conflicts') === 'true', consoleReads: text('consoleReads') === 'true',
   } // prettier-ignore
 }
 
@@ -120,6 +121,11 @@ function Filters({
       isChecked=${view.conflicts}
       onChange=${(is: boolean) => changeQuery({ conflicts: is ? 'true' : undefined })}
     />
+    <${Check}
+      label="Reads of this page"
+      isChecked=${view.consoleReads}
+      onChange=${(is: boolean) => changeQuery({ consoleReads: is ? 'true' : undefined })}
+    />
     ${view.resource !== '' && html`<${Button} icon="close" onClick=${() => changeQuery({ resource: undefined })}>${view.resource}<//>`}
   </form>`
 }
@@ -132,10 +138,10 @@ function withOwn(values: readonly string[], own: string): readonly string[] {
 const COLUMNS: readonly Column<JournalEntry>[] = [
   { title: 'Time', width: '7rem', isExtra: true, cell: ({ time }) => html`<time datetime=${time}>${timeOfDay(time)}</time>` },
   { title: '#', width: '3.6rem', isNumber: true, cell: ({ id }) => html`<a href=${linkTo(`journal/${id}`)}>${id}</a>` },
-  { title: 'Client', width: 'minmax(5rem, 1fr)', cell: ({ client }) => html`<span title=${client.name}>${client.name}</span>` },
+  { title: 'Client', width: 'minmax(5rem, 1.1fr)', cell: ({ client }) => html`<span title=${client.name}>${client.name}</span>` },
   { title: 'Operation', width: 'minmax(7rem, 1.4fr)', cell: ({ operation }) => operation },
-  { title: 'Status', width: '4.6rem', cell: (entry) => html`<${StatusBadge} outcome=${entry} />` },
-  { title: 'Resource', width: 'minmax(7rem, 2.6fr)', isExtra: true, cell: ({ resource }) => html`<a href=${linkTo('timeline', { resource })} title=${resource}>${resource}</a>` },
+  { title: 'Status', width: 'minmax(5.4rem, 0.7fr)', cell: (entry) => html`<${StatusBadge} outcome=${entry} />` },
+  { title: 'Resource', width: 'minmax(7rem, 2.6fr)', isPath: true, isExtra: true, cell: ({ resource }) => html`<${ResourceLink} resource=${resource} />` },
   { title: 'What happened', width: 'minmax(7rem, 2.4fr)', isExtra: true, cell: verdict },
   { title: 'Took', width: '5rem', isNumber: true, isExtra: true, cell: ({ durationMs }) => duration(durationMs) },
 ] // prettier-ignore
@@ -144,8 +150,9 @@ function verdict({ errorCode, lostTo, winner, refusedBy }: JournalEntry): unknow
   if (errorCode === undefined) return ''
   const by = refusedBy === undefined ? '' : ` by ${refusedBy}`
   if (lostTo === undefined) return errorCode + by
-  return html`${errorCode},
-    <a href=${linkTo(`journal/${lostTo}`)}>lost to ${winner?.client ?? `#${lostTo}`}</a>`
+  return html`${`${errorCode}, `}<a href=${linkTo(`journal/${lostTo}`)}
+      >lost to ${winner?.client ?? `#${lostTo}`}</a
+    >`
 }
 
 function Rows({ rows }: { readonly rows: readonly JournalEntry[] }): VNode {

@@ -79,7 +79,7 @@ function Facts({ overview }: { readonly overview: Overview }): VNode {
         <code class="long">${connectionString}</code
         ><${CopyButton} text=${connectionString} label="Copy the connection string" />
       </div>
-      <dl class="rows">
+      <dl class="rows endpoints">
         ${endpoints.map(
           ({ service, url }) =>
             html`<dt>${SERVICES[service] ?? service}</dt>
@@ -115,7 +115,7 @@ function Facts({ overview }: { readonly overview: Overview }): VNode {
 }
 
 const SERVICES: Readonly<Record<string, string>> = {
-  blob: 'Blob', queue: 'Queue', table: 'Table', file: 'File', smb: 'SMB', web: 'Website',
+  blob: 'Blob', queue: 'Queue', table: 'Table', file: 'File', dfs: 'Data Lake', smb: 'SMB', web: 'Website',
 } // prettier-ignore
 
 /** Keys are asked for only by a click. */

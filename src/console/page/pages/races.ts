@@ -25,6 +25,8 @@ export function RacesPage(): VNode {
 }
 
 const SHOWN_MAX = 50
+/** The others only have a link. */
+const PICTURES_MAX = 5
 
 function list(all: readonly Race[] | undefined, found: readonly Race[]): VNode {
   if (all === undefined && !isJournalLoaded.value)
@@ -36,7 +38,7 @@ function list(all: readonly Race[] | undefined, found: readonly Race[]): VNode {
     >`
   const newest = found.slice(-SHOWN_MAX).reverse()
   return html`
-    ${newest.map((race) => html`<${RaceCard} race=${race} key=${`${race.kind} ${race.entries.at(-1)?.id}`} />`)}
+    ${newest.map((race, at) => html`<${RaceCard} race=${race} hasPicture=${at < PICTURES_MAX} key=${`${race.kind} ${race.entries.at(-1)?.id}`} />`)}
     ${found.length > newest.length && html`<p class="muted">${plural(found.length - newest.length, 'earlier race')} not shown.</p>`}
   `
 }

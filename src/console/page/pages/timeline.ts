@@ -9,11 +9,12 @@ import { changeQuery, goTo, linkTo, place } from '../router.ts'
 import { Picture } from '../timeline/picture.ts'
 import { SCALES, type ScaleKind } from '../timeline/scale.ts'
 import { inWords } from '../timeline/story.ts'
-import { versionsOf, type Versions } from '../timeline/versions.ts'
+import { versionsWithin, type Versions } from '../timeline/versions.ts'
 import { StatusBadge } from '../ui/badge.ts'
 import { Button } from '../ui/button.ts'
 import { Field } from '../ui/field.ts'
 import { plural, timeOfDay } from '../ui/format.ts'
+import { ResourceLink } from '../ui/resource.ts'
 import { Empty, Failure, Loading, shown } from '../ui/states.ts'
 import { Table, type Column } from '../ui/table.ts'
 import { isWithin } from './journal/filter.ts'
@@ -80,7 +81,7 @@ function Suggestions(): VNode {
       ${busy.map(
         ({ resource, count, clients, conflicts, races }) =>
           html`<li key=${resource}>
-            <a href=${linkTo('timeline', { resource })}>${resource}</a>
+            <${ResourceLink} resource=${resource} />
             <span class="muted">${plural(clients, 'client')}, ${plural(count, 'request')}</span>
             ${conflicts > 0 && html`<span class="badge warn">${plural(conflicts, 'conflict')}</span>`}
             ${races > 0 && html`<span class="badge bad">${plural(races, 'race')}</span>`}
@@ -142,7 +143,10 @@ function View({ resource, timeline, races }: ViewProps): VNode {
   const selected = Number(query.get('entry') ?? '') || undefined
   const shownIds = new Set(timeline.entries.map(({ id }) => id))
   const seen = races.filter(({ entries }) => entries.every(({ id }) => shownIds.has(id)))
-  const versions = useMemo(() => versionsFor(resource, timeline, seen), [timeline, seen.length])
+  const versions = useMemo(
+    () => versionsWithin(resource, timeline.entries, seen),
+    [timeline, seen.length],
+  )
   return html`
     ${seen.slice(-STORIES_MAX).map((race) => html`<${RaceCard} race=${race} versions=${versions} key=${race.entries.at(-1)?.id} isHere />`)}
     <section class="card picture" aria-labelledby="picture-title">
@@ -189,17 +193,6 @@ function View({ resource, timeline, races }: ViewProps): VNode {
 
 const SCALE_TITLES: Readonly<Record<ScaleKind, string>> = { order: 'Order', time: 'Time' }
 
-/** Only for a single object: the versions of several have nothing to do with each other. */
-function versionsFor(
-  resource: string,
-  { entries }: Timeline,
-  races: readonly Race[],
-): Versions | undefined {
-  const own = entries.filter((entry) => entry.resource === resource)
-  const versions = own.length === entries.length ? versionsOf(own, races) : undefined
-  return versions === undefined || versions.list.length === 0 ? undefined : versions
-}
-
 function Rows({
   entries,
   versions,
@@ -212,7 +205,7 @@ function Rows({
     { title: '#', width: '3.2rem', isNumber: true, cell: ({ id }) => html`<a href=${linkTo(`journal/${id}`)}>${id}</a>` },
     { title: 'Client', width: 'minmax(4rem, 0.8fr)', cell: ({ client }) => client.name },
     { title: 'Operation', width: 'minmax(6rem, 1.2fr)', cell: ({ operation }) => operation },
-    { title: 'Status', width: '4.6rem', cell: (entry) => html`<${StatusBadge} outcome=${entry} />` },
+    { title: 'Status', width: 'minmax(5.4rem, 0.8fr)', cell: (entry) => html`<${StatusBadge} outcome=${entry} />` },
     { title: 'In words', width: 'minmax(8rem, 4fr)', isExtra: true, cell: (entry) => {
       const words = inWords(entry, versions)
       const text = words.slice(words.indexOf('. ') + 2)

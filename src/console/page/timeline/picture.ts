@@ -28,7 +28,7 @@ export type PictureProps = {
   /** Pixels of a unit. */
   readonly unitPx: number
   /** The entry that is marked, and shown first. */
-  readonly selected: number | undefined
+  readonly selected?: number | undefined
   /** Gets what the mouse or the focus is on, in words. */
   readonly onPoint: (text: string | undefined) => void
 }

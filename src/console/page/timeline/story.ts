@@ -62,8 +62,11 @@ export function inWords(entry: JournalEntry, versions: Versions | undefined): st
   const [seen, made] = [versions?.seenBy(entry), versions?.madeBy(entry)]
   if (seen !== undefined) parts.push(`It met version ${seen}.`)
   if (made !== undefined) parts.push(`It made version ${made}.`)
-  const sent = Object.entries(conditions ?? {}).map(([name, value]) => `${name}: ${value}`)
-  if (sent.length > 0) parts.push(`Its conditions: ${sent.join(', ')}.`)
+  const sent = Object.entries(conditions ?? {}).map(([name, value]) => {
+    const number = versions?.numberOf(value)
+    return `${name}: ${number === undefined ? value : `version ${number}`}`
+  })
+  if (sent.length > 0) parts.push(`Its condition${sent.length > 1 ? 's' : ''}: ${sent.join(', ')}.`)
   else if (made !== undefined) parts.push('It had no condition.')
   if (refusedBy !== undefined) parts.push(`Refused by ${refusedBy}.`)
   if (winner !== undefined) parts.push(`It lost to ${winner.client}: ${winner.operation}.`)

@@ -13,6 +13,7 @@ export type Version = {
 
 export type Versions = {
   readonly list: readonly Version[]
+  numberOf(etag: string): number | undefined
   /** The number of the version that a request met. */
   seenBy(entry: JournalEntry): number | undefined
   /** The number of the version that a request made. */
@@ -36,6 +37,7 @@ export function versionsOf(entries: readonly JournalEntry[], races: readonly Rac
   }
   return {
     list,
+    numberOf: (etag) => numbers.get(etag),
     seenBy: ({ etagBefore }) => (etagBefore === undefined ? undefined : numbers.get(etagBefore)),
     madeBy({ etagBefore, etagAfter, errorCode }) {
       if (etagAfter === undefined || etagAfter === etagBefore || errorCode !== undefined)
@@ -43,6 +45,17 @@ export function versionsOf(entries: readonly JournalEntry[], races: readonly Rac
       return numbers.get(etagAfter)
     },
   }
+}
+
+/** Only for a single object: the versions of several have nothing to do with each other. */
+export function versionsWithin(
+  resource: string,
+  entries: readonly JournalEntry[],
+  races: readonly Race[],
+): Versions | undefined {
+  if (entries.some((entry) => entry.resource !== resource)) return undefined
+  const versions = versionsOf(entries, races)
+  return versions.list.length === 0 ? undefined : versions
 }
 
 /** Races in which the last entry destroys what the one before it has made. */

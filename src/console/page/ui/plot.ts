@@ -51,6 +51,15 @@ export function Plot(props: PlotProps): VNode {
   ></div>`
 }
 
+/** Before there are values, they are null. */
+function xRange(min: number | null, max: number | null): [number, number] {
+  const to = max ?? Date.now() / 1_000
+  return [Math.min(min ?? to, to - SHOWN_SECONDS), to]
+}
+
+/** At least: a plot that has just begun is not stretched. */
+const SHOWN_SECONDS = 60
+
 function optionsOf(
   { series, format }: PlotProps,
   element: HTMLElement,
@@ -64,9 +73,9 @@ function optionsOf(
     height,
     legend: { show: false },
     cursor: { drag: { x: false, y: false }, points: { size: 5 } },
-    scales: { y: { range: (_plot, _min, max) => [0, Math.max(max * 1.1, 1)] } },
+    scales: { x: { range: (_plot, min, max) => xRange(min, max) }, y: { range: (_plot, _min, max) => [0, Math.max(max * 1.1, 1)] } },
     axes: [
-      { ...axis, grid: { show: false }, ticks: { show: false }, size: 22, values: (_plot, at) => at.map(clockText) },
+      { ...axis, grid: { show: false }, ticks: { show: false }, size: 22, space: 70, incrs: [10, 30, 60, 120], values: (_plot, at) => at.map(clockText) },
       { ...axis, grid, ticks: { show: false }, size: 52, values: (_plot, at) => at.map(format) },
     ],
     series: [
@@ -93,5 +102,5 @@ function resolved(element: HTMLElement, name: string): string {
 }
 
 function clockText(seconds: number): string {
-  return new Date(seconds * 1_000).toTimeString().slice(0, 8)
+  return new Date(seconds * 1_000).toISOString().slice(11, 19)
 }

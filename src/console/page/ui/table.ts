@@ -7,6 +7,8 @@ export type Column<Row> = {
   /** As in grid-template-columns, such as `8em` or `minmax(6em, 2fr)`. */
   readonly width: string
   readonly isNumber?: boolean
+  /** If there is no room, its beginning is cut, not its end. */
+  readonly isPath?: boolean
   /** Left out in narrow windows. */
   readonly isExtra?: boolean
   cell(row: Row): unknown
@@ -42,7 +44,8 @@ export function Table<Row>(props: TableProps<Row>): VNode {
   const first = Math.max(0, Math.min(view.first, rows.length) - AROUND)
   const seen = rows.slice(first, view.first + view.count + AROUND)
   const template = { gridTemplateColumns: columns.map(({ width }) => width).join(' ') }
-  const cellClass = ({ isNumber }: Column<Row>): string => (isNumber === true ? 'number' : '')
+  const cellClass = ({ isNumber, isPath }: Column<Row>): string =>
+    isNumber === true ? 'number' : isPath === true ? 'path' : ''
   return html`<div class="table" role="table" aria-label=${label} aria-rowcount=${rows.length + 1}>
     <div role="rowgroup" class="table-head">
       <div role="row" aria-rowindex="1" style=${template}>

@@ -54,7 +54,7 @@ function BarrierRow({ barrier, refresh }: RowProps): VNode {
   const names = [...new Set(order.map(({ client }) => client))]
   return html`<li>
     <div class="between">
-      <span><strong>${at}</strong> of ${matchText(match)}${count !== undefined && html`, at most ${count}`}
+      <span>At <strong>${at}</strong>: ${matchText(match)}${count !== undefined && html`, at most ${count}`}
         <span class="muted"> ${plural(releasedCount, 'request')} let go</span></span>
       <${ActionButton} icon="trash" kind="quiet" label="Remove the barrier" run=${() => remove(`barriers/${segment(id)}`).then(refresh)} />
     </div>

@@ -40,7 +40,7 @@ function Face({ state }: { readonly state: ClockState }): VNode {
     </p>
     <p class="muted">
       ${Math.abs(offsetMs) < 1_000 ? 'As the clock of its machine.' : `${duration(Math.abs(offsetMs))} ${offsetMs > 0 ? 'ahead of' : 'behind'} the clock of its machine.`}
-      Leases, visibility and expiry go by it.
+      ${' '}Leases, visibility and expiry go by it.
     </p>
     <div class="actions">
       ${isHeld ? html`<${ActionButton} icon="play" kind="primary" run=${() => send({ run: true })}>Run<//>` : html`<${ActionButton} icon="pause" run=${() => send({ hold: true })}>Hold<//>`}

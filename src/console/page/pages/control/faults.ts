@@ -5,7 +5,7 @@ import { html, useState, type VNode } from '../../library.ts'
 import { useAnswer } from '../../live/query.ts'
 import { ActionButton } from '../../ui/button.ts'
 import { Field } from '../../ui/field.ts'
-import { bytes } from '../../ui/format.ts'
+import { bytes, duration } from '../../ui/format.ts'
 import { Empty, shown } from '../../ui/states.ts'
 import { MatchFields, matchOf, matchText, NO_MATCH } from './match.ts'
 
@@ -49,8 +49,7 @@ function limitText({
 function effectText(effect: FaultEffect): string {
   if ('status' in effect)
     return `${effect.status}${effect.code === undefined ? '' : ` ${effect.code}`}`
-  if ('delay' in effect)
-    return `delay ${typeof effect.delay === 'object' ? `${effect.delay.from} to ${effect.delay.to}` : effect.delay}`
+  if ('delay' in effect) return `delay of ${delayText(effect.delay)}`
   if ('reset' in effect)
     return effect.reset === 'before' ? 'connection ends before' : 'answer lost after the write'
   if ('truncate' in effect) return `answer cut after ${bytes(effect.truncate)}`
@@ -58,6 +57,11 @@ function effectText(effect: FaultEffect): string {
   return 'requestsPerSecond' in effect
     ? `${effect.requestsPerSecond} requests a second`
     : `disk: ${effect.disk}`
+}
+
+function delayText(delay: Extract<FaultEffect, { readonly delay: unknown }>['delay']): string {
+  if (typeof delay === 'object') return `${delayText(delay.from)} to ${delayText(delay.to)}`
+  return typeof delay === 'number' ? duration(delay) : delay
 }
 
 type Kind = {

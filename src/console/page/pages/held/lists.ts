@@ -16,6 +16,7 @@ import { ActionButton, Button, CopyButton } from '../../ui/button.ts'
 import { Countdown } from '../../ui/countdown.ts'
 import { ConfirmDialog } from '../../ui/dialog.ts'
 import { bytes, count } from '../../ui/format.ts'
+import { ResourceLink } from '../../ui/resource.ts'
 import { Empty } from '../../ui/states.ts'
 import { Table, type Column } from '../../ui/table.ts'
 
@@ -24,12 +25,15 @@ type ListProps<Row> = {
   readonly end: (row: Row) => Promise<unknown>
 }
 
+/** Of a lease that ends. */
+const LEASE_SECONDS_MAX = 60
+
 const HEIGHT = 'calc(100vh - 15rem)'
 
 function resourceColumn<Row extends { readonly resource: string }>(): Column<Row> {
   return {
-    title: 'Resource', width: 'minmax(8rem, 2.4fr)',
-    cell: ({ resource }) => html`<a href=${linkTo('timeline', { resource: resource.split('?')[0] })} title=${resource}>${resource}</a>`,
+    title: 'Resource', width: 'minmax(6rem, 2.4fr)', isPath: true,
+    cell: ({ resource }) => html`<${ResourceLink} resource=${resource} />`,
   } // prettier-ignore
 }
 
@@ -57,8 +61,8 @@ export function Leases({ rows, end }: ListProps<HeldLease>): VNode {
     { title: 'Kind', width: '5.5rem', isExtra: true, cell: ({ kind }) => kind },
     clientColumn(), sinceColumn(),
     { title: 'State', width: '5rem', isExtra: true, cell: ({ state }) => html`<${Badge} tone=${state === 'leased' ? 'info' : 'warn'}>${state}<//>` },
-    { title: 'Left', width: '5.5rem', cell: ({ secondsLeft }) => html`<${Countdown} secondsLeft=${secondsLeft} />` },
-    { title: 'Lease id', width: '3.5rem', isExtra: true, cell: ({ leaseId }) => html`<${CopyButton} text=${leaseId} label=${`Copy the lease id ${leaseId}`} />` },
+    { title: 'Left', width: 'minmax(4rem, 9rem)', cell: ({ secondsLeft }) => html`<${Countdown} secondsLeft=${secondsLeft} ofSeconds=${LEASE_SECONDS_MAX} />` },
+    { title: 'Id', width: '2.5rem', isExtra: true, cell: ({ leaseId }) => html`<${CopyButton} text=${leaseId} label=${`Copy the lease id ${leaseId}`} />` },
     { title: '', width: '5rem', cell: (lease) => html`<${ActionButton} done="The lease is broken" run=${() => end(lease)} label=${`Break the lease on ${lease.resource}`}>Break<//>` },
   ] // prettier-ignore
   return html`<${Table}
@@ -81,8 +85,8 @@ export function Messages({ rows, end }: ListProps<InvisibleMessage>): VNode {
     { title: 'Message', width: 'minmax(6rem, 2fr)', isExtra: true, cell: ({ messageId }) => html`<code title=${messageId}>${messageId}</code>` },
     clientColumn(), sinceColumn(),
     { title: 'Got', width: '4rem', isNumber: true, isExtra: true, cell: ({ dequeueCount }) => dequeueCount === 0 ? 'delayed' : `${dequeueCount}×` },
-    { title: 'Left', width: '5.5rem', cell: ({ secondsLeft }) => html`<${Countdown} secondsLeft=${secondsLeft} />` },
-    { title: 'Receipt', width: '3.5rem', isExtra: true, cell: ({ popReceipt, messageId }) => html`<${CopyButton} text=${popReceipt} label=${`Copy the pop receipt of ${messageId}`} />` },
+    { title: 'Left', width: 'minmax(4rem, 9rem)', cell: ({ secondsLeft, since, visibleAt }) => html`<${Countdown} secondsLeft=${secondsLeft} ofSeconds=${since && (Date.parse(visibleAt) - Date.parse(since)) / 1_000} />` },
+    { title: 'Receipt', width: '4rem', isExtra: true, cell: ({ popReceipt, messageId }) => html`<${CopyButton} text=${popReceipt} label=${`Copy the pop receipt of ${messageId}`} />` },
     { title: '', width: '8rem', cell: (message) => html`<${ActionButton} done="The message is visible" run=${() => end(message)} label=${`Make the message ${message.messageId} visible`}>Make visible<//>` },
   ] // prettier-ignore
   return html`<${Table}
@@ -102,10 +106,10 @@ export function Opens({ rows, end }: ListProps<HeldOpen>): VNode {
     >`
   const columns: readonly Column<HeldOpen>[] = [
     resourceColumn(), clientColumn(),
-    { title: 'User', width: 'minmax(4rem, 0.8fr)', isExtra: true, cell: ({ user }) => user },
+    { title: 'User', width: 'minmax(4rem, 0.8fr)', isExtra: true, cell: ({ user }) => html`<span title=${user}>${user}</span>` },
     { title: 'May', width: 'minmax(5rem, 1fr)', cell: ({ access }) => access.join(', ') || 'look' },
     { title: 'Lets others', width: 'minmax(5rem, 1fr)', isExtra: true, cell: ({ shares }) => shares.length === 0 ? html`<${Badge} tone="warn">nothing<//>` : shares.join(', ') },
-    { title: 'Caches', width: 'minmax(4rem, 1fr)', isExtra: true, cell: ({ caches }) => caches.join(', ') || html`<span class="muted">nothing</span>` },
+    { title: 'Caches', width: 'minmax(4rem, 1.3fr)', isExtra: true, cell: ({ caches }) => caches.join(', ') || html`<span class="muted">nothing</span>` },
     { title: '', width: '5.5rem', isExtra: true, cell: ({ isDeletePending, isPersistent }) => isDeletePending ? html`<${Badge} tone="bad">deletes<//>` : isPersistent ? html`<${Badge}>persistent<//>` : '' },
     { title: '', width: '5rem', cell: (open) => html`<${Button} onClick=${() => setClosing(open)} label=${`Close ${open.resource}`}>Close<//>` },
   ] // prettier-ignore

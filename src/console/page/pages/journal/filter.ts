@@ -9,15 +9,30 @@ export type JournalView = {
   /** The resource, or a folder above it. */
   readonly resource: string
   readonly conflicts: boolean
+  /** What the console asks for its own pages. */
+  readonly consoleReads: boolean
 }
 
 export function isShown(entry: JournalEntry, view: JournalView): boolean {
   if (view.conflicts && !entry.isConflict) return false
+  if (!view.consoleReads && view.client !== CONSOLE && isReadOfConsole(entry)) return false
   if (view.client !== '' && entry.client.name !== view.client) return false
   if (view.operation !== '' && entry.operation !== view.operation) return false
   if (view.service !== '' && entry.service !== view.service) return false
   if (view.resource !== '' && !isWithin(entry.resource, view.resource)) return false
   return view.text === '' || textOf(entry).includes(view.text.toLowerCase())
+}
+
+/** The name with which the console's own requests are in the journal. */
+const CONSOLE = 'console'
+const READS = /^(Get|List|Peek|Query|Find|Preflight|Head)/
+
+export function isRead(operation: string): boolean {
+  return operation !== 'Get Messages' && READS.test(operation)
+}
+
+export function isReadOfConsole({ client, operation }: JournalEntry): boolean {
+  return client.name === CONSOLE && isRead(operation)
 }
 
 export function isWithin(resource: string, folder: string): boolean {

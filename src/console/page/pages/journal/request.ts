@@ -61,7 +61,7 @@ function Request({ entry }: { readonly entry: Detail }): VNode {
           'Lease after': entry.leaseAfter,
         })}
         <h3>Conditions</h3>
-        ${entry.conditions === undefined ? html`<p class="muted">None: the request would have been accepted in any state.</p>` : rows(entry.conditions)}
+        ${entry.conditions === undefined ? html`<p class="muted">None: the request would have been accepted in any state.</p>` : rows(Object.fromEntries(Object.entries(entry.conditions).map(([name, value]) => [name, html`<code>${value}</code>`])))}
         ${entry.objects && html`<${Objects} objects=${entry.objects} />`}
       </section>
     </div>

@@ -4,24 +4,30 @@ import { get } from '../../api/call.ts'
 import { html, useState, type VNode } from '../../library.ts'
 import { linkTo } from '../../router.ts'
 import { remedyOf, stepsOf } from '../../timeline/story.ts'
-import { versionsOf, type Versions } from '../../timeline/versions.ts'
+import { versionsOf, versionsWithin, type Versions } from '../../timeline/versions.ts'
 import { Badge } from '../../ui/badge.ts'
 import { ActionButton, CopyButton } from '../../ui/button.ts'
 import { Dialog } from '../../ui/dialog.ts'
 import { timeOfDay } from '../../ui/format.ts'
 import { Icon } from '../../ui/icon.ts'
+import { ResourceLink } from '../../ui/resource.ts'
+import { RaceTimeline, useTimelineAround } from './race-timeline.ts'
 
 type RaceCardProps = {
   readonly race: Race
-  /** The numbers of the picture beside it; left out: those of the race alone. */
+  /** The numbers of the picture beside it; left out: those of its own picture, or of the race alone. */
   readonly versions?: Versions | undefined
   /** The timeline is on this page. */
   readonly isHere?: boolean
+  /** With a timeline of its own. */
+  readonly hasPicture?: boolean
 }
 
-export function RaceCard({ race, versions, isHere }: RaceCardProps): VNode {
+export function RaceCard({ race, versions: given, isHere, hasPicture }: RaceCardProps): VNode {
   const { kind, isHarmless, resource, entries } = race
   const [test, setTest] = useState<string | undefined>(undefined)
+  const timeline = useTimelineAround(race, hasPicture === true)
+  const versions = given ?? (timeline && versionsWithin(resource, timeline.entries, [race]))
   const steps = stepsOf(race, versions ?? versionsOf(entries, [race]))
   const last = entries.at(-1)?.id
   const load = async (): Promise<void> => {
@@ -36,7 +42,7 @@ export function RaceCard({ race, versions, isHere }: RaceCardProps): VNode {
       <h2>
         <${Icon} name="warning" />${title(kind)}${isHarmless && html` <${Badge}>harmless<//>`}
       </h2>
-      ${isHere !== true && html`<a class="name" href=${linkTo('timeline', { resource, entry: String(last) })}>${resource}</a>`}
+      ${isHere !== true && html`<${ResourceLink} resource=${resource} entry=${last} />`}
     </header>
     <ol class="steps">
       ${steps.map(
@@ -49,6 +55,7 @@ export function RaceCard({ race, versions, isHere }: RaceCardProps): VNode {
           </li>`,
       )}
     </ol>
+    ${timeline && html`<${RaceTimeline} race=${race} timeline=${timeline} versions=${versions} />`}
     <p class="remedy"><strong>What to do:</strong> ${remedyOf(race)}</p>
     <footer>
       ${isHere !== true && html`<a class="button plain" href=${linkTo('timeline', { resource, entry: String(last) })}><${Icon} name="timeline" />Timeline</a>`}

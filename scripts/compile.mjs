@@ -1,15 +1,16 @@
-// Compiles the program into a folder: JavaScript, and the console's page as browsers load it.
+// Compiles the program into a folder: JavaScript, and the pages of the admin port as browsers load them.
 import { execFileSync } from 'node:child_process'
 import { cpSync, globSync } from 'node:fs'
 import { join } from 'node:path'
+import { buildConsole } from './console.mjs'
 
 export function compileInto(folder, ...options) {
-  // The page comes first: it only uses types of the server's modules, which the second run writes over.
-  for (const project of ['src/console/page/tsconfig.build.json', 'tsconfig.build.json']) {
-    const args = ['node_modules/typescript/bin/tsc', '-p', project, '--outDir', folder, ...options]
-    execFileSync(process.execPath, args, { stdio: 'inherit' })
-  }
-  for (const file of globSync('src/console/{page,browse,docs}/**/*.{css,svg}')) {
+  const compiler = ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json']
+  execFileSync(process.execPath, [...compiler, '--outDir', folder, ...options], {
+    stdio: 'inherit',
+  })
+  buildConsole(join(folder, 'console/page'))
+  for (const file of globSync('src/console/docs/**/*.css')) {
     cpSync(file, join(folder, file.replace(/^src/, '')))
   }
 }

@@ -83,14 +83,17 @@ const missing = await install(join(FOLDER, packed.filename))
 
 test('the tarball holds the compiled program and the documentation, and no sources or tests', () => {
   const paths = packed.files.map(({ path }) => path)
-  const isServed = (path: string) => /^dist\/console\/.*\.(css|svg)$|^(docs|examples)\//.test(path)
+  const isServed = (path: string) =>
+    /^dist\/console\/(page\/(main\.css|.*\.br|icon\.svg)|docs\/style\.css)$|^(docs|examples)\//.test(
+      path,
+    )
   const besides = paths.filter((path) => !/^dist\/.*\.js$/.test(path) && !isServed(path)).toSorted()
   const pages = ['ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', 'README.md', 'SECURITY.md'] // prettier-ignore
   const library = ['dist/server.cjs', 'dist/server.d.cts', 'dist/server.d.ts']
   assert.deepEqual(besides, [...pages, ...library, 'package.json'])
   assert.deepEqual(paths.filter((path) => /^dist\/.*(\.test\.|conformance)/.test(path)), []) // prettier-ignore
   const threads = ['dist/extent/hash/hash-thread.js', 'dist/query/run/query-thread.js']
-  const page = ['dist/console/page/main.js', 'dist/console/page/style/base.css', 'dist/console/docs/style.css', 'docs/README.md'] // prettier-ignore
+  const page = ['dist/console/page/main.js', 'dist/console/page/main.css', 'dist/console/docs/style.css', 'docs/README.md'] // prettier-ignore
   for (const path of ['dist/main.js', 'dist/server.js', ...threads, ...page]) {
     assert(paths.includes(path), path)
   }

@@ -1,7 +1,8 @@
-// The files of the console: the modules and style sheets of the page, and the libraries that it uses. All names are in a
-// table that is made once, so no path of a request ever reaches the disk.
+// The files of the console. In a clone: the modules and style sheets of the page, and the libraries that it uses; in the
+// package, scripts/console.mjs has joined and compressed them. All names are in a table that is made once, so no path of a
+// request ever reaches the disk.
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -14,6 +15,8 @@ export type Asset = {
   readonly etag: string
   readonly bytes: Buffer
   readonly gzipped: Buffer
+  /** Smaller, but takes too long to be made while somebody waits. */
+  readonly brotli?: Buffer
   readonly headers?: readonly string[]
 }
 
@@ -26,6 +29,7 @@ export type Assets = {
 const HERE = fileURLToPath(new URL('.', import.meta.url))
 /** `.ts` in a clone, `.js` in the package. */
 export const EXTENSION = import.meta.url.slice(import.meta.url.lastIndexOf('.'))
+const IS_BUILT = EXTENSION === '.js'
 
 /** What the browser's import map knows: the package, and the file beside its main one that browsers load. */
 const VENDORED: readonly { specifier: string; file: string; name: string; after?: string }[] = [
@@ -38,10 +42,12 @@ const VENDORED: readonly { specifier: string; file: string; name: string; after?
   { specifier: 'uplot', file: 'uPlot.iife.min.js', name: 'uplot.js', after: '\nexport default uPlot\n' }, // prettier-ignore
 ]
 
-/** Bare names of modules to their URLs. */
-export const IMPORT_MAP: Readonly<Record<string, string>> = Object.fromEntries(
-  VENDORED.map(({ specifier, name }) => [specifier, `/console/vendor/${name}`]),
-)
+/** Bare names of modules to their URLs, in a clone. */
+export const IMPORT_MAP: Readonly<Record<string, string>> | undefined = IS_BUILT
+  ? undefined
+  : Object.fromEntries(
+      VENDORED.map(({ specifier, name }) => [specifier, `/console/vendor/${name}`]),
+    )
 
 const TYPES: Readonly<Record<string, string>> = {
   '.ts': 'text/javascript; charset=utf-8',
@@ -53,7 +59,7 @@ const TYPES: Readonly<Record<string, string>> = {
 type Source = { readonly path: string; readonly after?: string }
 
 export function openAssets(): Assets {
-  const sources = new Map([...ownSources(), ...vendoredSources()])
+  const sources = new Map([...ownSources(), ...(IS_BUILT ? [] : vendoredSources())])
   const made = new Map<string, { readonly changedMs: number; readonly asset: Asset }>()
   return {
     names: [...sources.keys()],
@@ -72,20 +78,11 @@ export function openAssets(): Assets {
 }
 
 function* ownSources(): Generator<readonly [string, Source]> {
-  for (const folder of ['page', 'browse']) {
-    for (const entry of filesIn(join(HERE, folder))) {
+  for (const folder of IS_BUILT ? ['page'] : ['page', 'browse']) {
+    for (const entry of readdirSync(join(HERE, folder), { recursive: true, encoding: 'utf8' })) {
       const path = join(HERE, folder, entry)
       if (isServed(entry)) yield [`${folder}/${entry.replaceAll('\\', '/')}`, { path }]
     }
-  }
-}
-
-function filesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-  } catch (error) {
-    if ((error as { code?: string }).code === 'ENOENT') return []
-    throw error
   }
 }
 
@@ -106,7 +103,9 @@ async function readAsset({ path, after = '' }: Source): Promise<Asset> {
   // Maps of sources are not served.
   const text = readFileSync(path, 'utf8').replace(/\n\/\/# sourceMappingURL=.*\s*$/, '\n') + after
   const code = path.endsWith('.ts') ? await withoutTypes(text) : text
-  return assetOf(TYPES[extensionOf(path)] ?? '', Buffer.from(code))
+  const asset = assetOf(TYPES[extensionOf(path)] ?? '', Buffer.from(code))
+  const brotli = `${path}.br`
+  return existsSync(brotli) ? { ...asset, brotli: readFileSync(brotli) } : asset
 }
 
 export function assetOf(type: string, bytes: Buffer, headers: readonly string[] = []): Asset {

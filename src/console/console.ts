@@ -45,16 +45,23 @@ const SAFE = [
   'same-origin',
 ]
 
-function answerAsset(exchange: Exchange, { type, etag, bytes, gzipped, headers = [] }: Asset) {
+/** As HTTP names them, the best first. */
+const NAMES = { brotli: 'br', gzipped: 'gzip' } as const
+const ENCODINGS = ['brotli', 'gzipped'] as const
+
+function answerAsset(exchange: Exchange, asset: Asset): void {
+  const { type, etag, headers = [] } = asset
   const sent = exchange.head.headers
   // The page may be of another version after a restart, so browsers ask each time; mostly the answer is 304.
   const common = ['ETag', etag, 'Cache-Control', 'no-cache', 'Vary', 'Accept-Encoding', ...SAFE]
   common.push(...headers)
   if (tagsOf(sent['if-none-match']).includes(etag)) return exchange.answer(304, [common])
-  const isZipped = acceptsGzip(sent['accept-encoding'])
-  const body = isZipped ? gzipped : bytes
+  const coding = ENCODINGS.find(
+    (each) => asset[each] && accepts(sent['accept-encoding'], NAMES[each]),
+  )
+  const body = (coding && asset[coding]) ?? asset.bytes
   common.push('Content-Type', type, 'Content-Length', String(body.length))
-  if (isZipped) common.push('Content-Encoding', 'gzip')
+  if (coding !== undefined) common.push('Content-Encoding', NAMES[coding])
   exchange.answer(200, [common], exchange.head.method === 'HEAD' ? undefined : body)
 }
 
@@ -62,8 +69,12 @@ function tagsOf(text = ''): readonly string[] {
   return text.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
 }
 
-function acceptsGzip(header: string | readonly string[] | undefined): boolean {
-  return /(^|,)\s*gzip\s*(;\s*q=(?!0(\.0*)?\s*(,|$))|,|$)/i.test(String(header ?? ''))
+function accepts(header: string | readonly string[] | undefined, name: string): boolean {
+  const offers = String(header ?? '').split(',')
+  return offers.some((offer) => {
+    const [own = '', ...terms] = offer.split(';').map((part) => part.trim().toLowerCase())
+    return own === name && !terms.some((term) => /^q=0(\.0*)?$/.test(term))
+  })
 }
 
 function answerText(

@@ -2,11 +2,12 @@
 import { createHash } from 'node:crypto'
 import { assetOf, EXTENSION, IMPORT_MAP, type Asset, type Assets } from './assets.ts'
 
-const MAP = JSON.stringify({ imports: IMPORT_MAP })
+const MAP = IMPORT_MAP && JSON.stringify({ imports: IMPORT_MAP })
+const MAP_HASH = MAP && ` 'sha256-${createHash('sha256').update(MAP).digest('base64')}'`
 
 const POLICY = [
   "default-src 'none'",
-  `script-src 'self' 'sha256-${createHash('sha256').update(MAP).digest('base64')}'`,
+  `script-src 'self'${MAP_HASH ?? ''}`,
   "style-src 'self'",
   "img-src 'self' blob: data:",
   "connect-src 'self'",
@@ -40,7 +41,7 @@ function htmlOf(names: readonly string[]): string {
 <meta name="color-scheme" content="light dark">
 <link rel="icon" href="/console/page/icon.svg">
 ${sheets.map((name) => `<link rel="stylesheet" href="/console/${name}">`).join('\n')}
-<script type="importmap">${MAP}</script>
+${MAP === undefined ? '' : `<script type="importmap">${MAP}</script>`}
 ${modules.map((name) => `<link rel="modulepreload" href="/console/${name}">`).join('\n')}
 <script type="module" src="/console/page/main${EXTENSION}"></script>
 </head>

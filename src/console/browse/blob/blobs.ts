@@ -26,7 +26,9 @@ export function BlobsView({ area, name: container, endpoint }: BlobsProps): VNod
   const { path, query } = place.value
   const folder = query.get('prefix') ?? ''
   const selected = query.get('item') ?? undefined
-  const [filter, setFilter] = useState('')
+  const [typed, setTyped] = useState({ folder, text: '' })
+  // Each folder begins without a filter.
+  const filter = typed.folder === folder ? typed.text : ''
   const [isDeletedShown, setDeletedShown] = useState(false)
   const [dialog, setDialog] = useState<'sas' | 'container' | undefined>(undefined)
   const [retention, setRetention] = useState<Retention | undefined>(undefined)
@@ -42,7 +44,6 @@ export function BlobsView({ area, name: container, endpoint }: BlobsProps): VNod
       ),
     [],
   )
-  useEffect(() => setFilter(''), [folder])
   const columns = useMemo(() => columnsOf(path, folder, selected), [path, folder, selected])
   const upload = (files: readonly File[]): void => {
     for (const file of files) uploadBlob(area, container, folder + file.name, file)
@@ -58,7 +59,7 @@ export function BlobsView({ area, name: container, endpoint }: BlobsProps): VNod
             type="search"
             placeholder="Names that begin with …"
             value=${filter}
-            onChange=${setFilter}
+            onChange=${(text: string) => setTyped({ folder, text })}
           />
           <${Check} label="Deleted, too" isChecked=${isDeletedShown} onChange=${setDeletedShown} />
           <div class="actions">

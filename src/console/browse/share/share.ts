@@ -28,13 +28,14 @@ export function ShareView({ area, name: share, endpoint }: ShareProps): VNode {
   const snapshot = query.get('snapshot') ?? undefined
   const selected = selectedOf(query)
   const of = { area, share, snapshot }
-  const [filter, setFilter] = useState('')
+  const [typed, setTyped] = useState({ folder, text: '' })
+  // Each directory begins without a filter.
+  const filter = typed.folder === folder ? typed.text : ''
   const [dialog, setDialog] = useState<DialogName | undefined>(undefined)
   const paged = usePaged<FileRow>(`${folder}\n${filter}\n${snapshot}`, (marker, signal) =>
     listFiles(of, folder.replace(/\/$/, ''), filter, marker, signal),
   )
   useChanges(`/${area.account}/${share}`, paged.changed)
-  useEffect(() => setFilter(''), [folder])
   const columns = useMemo(
     () => columnsOf(path, folder, snapshot, selected !== undefined),
     [path, folder, snapshot, selected !== undefined],
@@ -53,7 +54,7 @@ export function ShareView({ area, name: share, endpoint }: ShareProps): VNode {
             type="search"
             placeholder="Names that begin with …"
             value=${filter}
-            onChange=${setFilter}
+            onChange=${(text: string) => setTyped({ folder, text })}
           />
           <${Snapshots} area=${area} share=${share} snapshot=${snapshot} />
           <div class="actions">

@@ -38,6 +38,8 @@ const SYSTEM_PACKAGES = [
     'the Blob service through the SDK for Python',
   ],
   ['chromium', 'chromium', 'the console in a browser'],
+  ['buildah', 'buildah', 'the image of the Dockerfile'],
+  ['busybox', 'busybox-static', 'the image of the Dockerfile'],
 ]
 
 /** PostgreSQL's binaries as an npm package, for machines without apt or root. Not a dependency: it has 24 MB. */

@@ -110,6 +110,21 @@ const ACCEPTED: readonly [string, Line, Partial<Options>][] = [
     { inMemoryPersistence: true },
   ],
   [
+    'memory by environment instead of the location of an image',
+    { env: { LAZULI_LOCATION: '/data', LAZULI_IN_MEMORY_PERSISTENCE: 'true' } },
+    { inMemoryPersistence: true },
+  ],
+  [
+    'a database by environment instead of the location of an image',
+    { env: { LAZULI_LOCATION: '/data', LAZULI_STORE: 'postgres://x/y' } },
+    { store: 'postgres://x/y' },
+  ],
+  [
+    'a database by flag instead of the location of an image',
+    { args: '--store postgres://x/y', env: { LAZULI_LOCATION: '/data' } },
+    { store: 'postgres://x/y' },
+  ],
+  [
     "Aspire's command line",
     {
       program: 'azurite',

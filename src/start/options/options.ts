@@ -171,8 +171,8 @@ export function journalLimits(
 // Combinations of settings that are refused, so that no setting is silently ignored.
 // prettier-ignore
 const CONTRADICTIONS: readonly (readonly [(o: Options, given: Given) => boolean, string])[] = [
-  [(o, given) => o.inMemoryPersistence && locationApplies(given), '--inMemoryPersistence writes nothing to disk, so it cannot be used with --location'],
-  [(o, given) => o.store !== undefined && given.has('location'), '--store keeps all data in the database, so it cannot be used with --location'],
+  [(o, given) => o.inMemoryPersistence && locationApplies(given, 'inMemoryPersistence'), '--inMemoryPersistence writes nothing to disk, so it cannot be used with --location'],
+  [(o, given) => o.store !== undefined && locationApplies(given, 'store'), '--store keeps all data in the database, so it cannot be used with --location'],
   [(o) => o.store !== undefined && o.inMemoryPersistence, '--store keeps all data in the database, so it cannot be used with --inMemoryPersistence'],
   [(o) => o.store !== undefined && o.https === 'auto', '--https auto creates a certificate in the data folder; with --store, use --cert'],
   [(o) => o.store !== undefined && !isPostgresUrl(o.store), '--store must be the URL of a PostgreSQL database: postgres://user@host/database'],
@@ -233,9 +233,10 @@ function httpHosts(options: Options): readonly string[] {
   return [blobHost, queueHost, tableHost, fileHost, dfsHost]
 }
 
-// An image may set LAZULI_LOCATION while its user passes --inMemoryPersistence: the flag wins.
-function locationApplies(given: Given): boolean {
+/** LAZULI_LOCATION of an image yields to whatever else its user gives, by flag or environment. */
+function locationApplies(given: Given, other: SettingName): boolean {
   const rank = (name: SettingName): number =>
     ['file', 'env', 'flag'].indexOf(given.get(name) ?? 'none')
-  return rank('location') >= 0 && rank('location') >= rank('inMemoryPersistence')
+  if (given.get('location') === 'env' && given.get(other) === 'env') return false
+  return rank('location') >= 0 && rank('location') >= rank(other)
 }

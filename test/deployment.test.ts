@@ -30,6 +30,11 @@ const one = (name: string): Yaml => {
   return only
 }
 
+function must<T>(value: T | undefined): T {
+  assert(value !== undefined)
+  return value
+}
+
 /** What is not in the table of settings: accounts, and what PostgreSQL's clients read. */
 const OTHER_NAMES = ['LAZULI_ACCOUNTS', 'PGPASSWORD']
 
@@ -78,7 +83,7 @@ describe('examples of Compose', () => {
 
 test('the example of GitHub Actions', () => {
   const { jobs } = one('github-actions.yaml') as Record<string, Yaml>
-  const { env, ports, options } = jobs?.test?.services?.storage as unknown as {
+  const { env, ports, options } = must(jobs?.test?.services?.storage) as unknown as {
     env: Record<string, string>
     ports: readonly string[]
     options: string
@@ -98,7 +103,7 @@ describe('examples of Kubernetes', () => {
         return found
       }
       const workload = objects.find(({ kind }) => /^(StatefulSet|Deployment)$/.test(kind ?? ''))
-      const { selector, template, volumeClaimTemplates = [] } = workload?.spec as Record<string, Yaml> // prettier-ignore
+      const { selector, template, volumeClaimTemplates = [] } = must(workload?.spec) as Record<string, Yaml> // prettier-ignore
       const labels = JSON.stringify(template?.metadata?.labels)
       assert.equal(JSON.stringify(selector?.matchLabels), labels)
       assert.equal(JSON.stringify(named('Service').spec?.selector), labels)

@@ -141,7 +141,9 @@ describe('the image', { skip, concurrency: 2 }, () => {
       const image = who === 'any user' ? images.lazuli : images.nonroot
       const [uid = 0] = ('user' in rest ? rest.user : image.config.User).split(':').map(Number)
       assert(uid > 0)
-      chownSync(data, uid, uid)
+      // For a group, as Kubernetes prepares a volume.
+      chownSync(data, 0, uid)
+      chmodSync(data, 0o2775)
       const container = await start({ image, data, ...rest })
       await container.printed(READY)
       await useClient(container)

@@ -6,6 +6,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { clientsOf } from './azurite/sample.ts'
+import { CONTAINER_LAUNCHERS, LOCAL_LAUNCHERS } from './launchers.ts'
 import {
   cleanUp,
   createContainer,
@@ -106,6 +107,56 @@ describe('services and ports', { concurrency: 2 }, () => {
     for (const each of [first, second]) await stop(each)
   })
 })
+
+/** As tools start it where there is no container: also with the command lines that they give to one, if the ports are free. */
+describe('the command lines of tools', { concurrency: 2 }, () => {
+  for (const { tool, entrypoint = [], command, env = {}, lines } of [
+    ...LOCAL_LAUNCHERS,
+    ...CONTAINER_LAUNCHERS,
+  ]) {
+    // prettier-ignore
+    test(tool, async () => {
+      const [folder, bin] = [tempFolder('tool'), tempFolder('bin')]
+      const [name = '', ...args] = [...entrypoint, ...command]
+      symlinkSync(MAIN, join(bin, name))
+      const server = launch({
+        program: [process.execPath, join(bin, name)],
+        // Their folders and ports are the container's.
+        args: args.map((word) => word.replace(/^(F|\/data)(?=\/|$)/, folder).replace(/^P$|^1000\d$/, '0')), // prettier-ignore
+        cwd: folder,
+        env: { ...env, LAZULI_BLOB_PORT: '0', LAZULI_PORT_OFFSET: '23000' },
+      })
+      for (const line of lines) await server.printed(line)
+      const urls = PROBES.flatMap(([service, path]) => {
+        const at = new RegExp(`^Azurite ${service} service .*listen.* (http\\S+)$`, 'm')
+        const url = at.exec(server.stdout())?.[1]
+        return url === undefined ? [] : [`${url}/devstoreaccount1/${path}`]
+      })
+      assert.equal(urls.length, lines.length)
+      for (const url of urls) assert(await isStorage(url), url)
+      assert.equal((await stop(server)).code, 0)
+    })
+  }
+
+  test('--version ends at once', async () => {
+    const ended = await run({ program: [process.execPath, azurite()], args: ['--version'] })
+    assert.match(ended.stdout, /^\d+\.\d+\.\d+\n$/)
+    assert.equal(ended.code, 0)
+  })
+})
+
+/** What Azure Functions Core Tools asks each service, without a signature. */
+const PROBES = [
+  ['Blob', '?comp=list'],
+  ['Queue', '?comp=list'],
+  ['Table', 'Tables'],
+] as const
+
+/** Any status is fine, if it is Azure Storage that answers. */
+async function isStorage(url: string): Promise<boolean> {
+  const { headers } = await fetch(url, { headers: { 'x-ms-version': '2021-12-02' } })
+  return headers.has('x-ms-request-id')
+}
 
 describe('what every account has from the start', () => {
   const env = {

@@ -1,6 +1,7 @@
 // The image: built by its Dockerfile where buildah is, and run as Docker, Testcontainers, Aspire and Kubernetes run it.
 import assert from 'node:assert/strict'
 import {
+  chmodSync,
   chownSync,
   globSync,
   lstatSync,

@@ -69,10 +69,9 @@ export class FailingDisk {
     return (...args) => {
       const callback = args.at(-1) as Callback
       if (!String(args[0]).startsWith(this.#folder)) return call(...args)
-      // An open has nothing to shorten.
-      if (this.#strikes(name) && this.#failure !== 'short write') {
-        return void setImmediate(() => callback(this.#error(name)))
-      }
+      // Opening a file can't be cut short.
+      const isStruck = this.#strikes(name) && this.#failure !== 'short write'
+      if (isStruck) return void setImmediate(() => callback(this.#error(name)))
       const watched: Callback = (error, fd) => {
         if (error === null) this.#descriptors.add(fd as number)
         callback(error, fd)

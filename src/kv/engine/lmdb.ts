@@ -23,6 +23,7 @@ import {
   type Write,
 } from './engine.ts'
 import { Exclusive } from './exclusive.ts'
+import { Environment } from './lmdb-environment.ts'
 import { prepareLmdbFile } from './lmdb-file.ts'
 
 // Keys reach 3.1 KiB (a name of 1,024 characters of three bytes); pages of 4 KiB allow only 1,978.
@@ -73,37 +74,38 @@ export type LmdbEngine = Engine & {
 }
 
 type Store = Database<Buffer, Buffer>
+type Opened = Environment<Store>
 
 export function openLmdbEngine(folder: string, settings: LmdbSettings = {}): LmdbEngine {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   prepareLmdbFile(join(folder, 'data.mdb'), PAGE_SIZE_BYTES)
-  const store: Store = open({ path: folder, ...OPTIONS })
-  const reads = readsOf(store)
+  const snapshots = new Snapshots()
+  const opened: Opened = new Environment(
+    () => open({ path: folder, ...OPTIONS }),
+    () => snapshots.released(),
+  )
+  const reads = readsOf(opened)
   const space = new DiskSpace(folder, settings)
-  const snapshots = new Snapshots(store)
-  const shared = settings.isShared === true ? new SharedCommits(store, space) : undefined
+  const shared = settings.isShared === true ? new SharedCommits(opened, space) : undefined
   return {
     ...(shared === undefined && { local: reads }),
     read: (wanted) => readAll(reads, wanted, shared?.versions),
-    snapshot: () => snapshots.take(shared?.versions),
+    snapshot: () => snapshots.take(opened, shared?.versions),
     commit: (transactions, retry) =>
-      shared?.commit(transactions, retry) ?? commit(store, space, transactions),
+      shared?.commit(transactions, retry) ?? commit(opened, space, transactions),
     alone: async (work) => {
       if (shared !== undefined) return shared.alone(work)
-      return work((transactions) => commit(store, space, transactions))
+      return work((transactions) => commit(opened, space, transactions))
     },
     replace: (key, expected, next) =>
-      store.transactionSync(() => {
+      commitSync(opened, () => {
         const current = reads.get(key, 'whole')
         if (Buffer.compare(current ?? NO_VALUE, expected ?? NO_VALUE) !== 0) return false
-        write(store, { key, value: next })
+        write(opened.store, { key, value: next })
         return true
       }),
     sizeBytes: () => statSync(join(folder, 'data.mdb')).size,
-    close: async () => {
-      await snapshots.released()
-      await store.close()
-    },
+    close: () => opened.close(),
   }
 }
 
@@ -111,17 +113,29 @@ const NO_VALUE = new Uint8Array(0)
 
 /** One native transaction, which a thread of the package writes and syncs. */
 async function commit(
-  store: Store,
+  opened: Opened,
   space: DiskSpace,
   transactions: readonly Transaction[],
 ): Promise<readonly Verdict[]> {
   const writes = transactions.flatMap((transaction) => transaction.writes)
   space.check(writes)
-  // The first write of a turn waits for the next turn, the second starts the transaction at once: so the first one is a
-  // no-op. The batch reports whether the commit succeeds.
-  store.remove(NOTHING_KEY).catch(() => undefined)
-  await store.batch(() => writes.forEach((each) => write(store, each))).catch(rethrow)
+  await opened.commit((store) => {
+    // The first write of a turn waits for the next turn, the second starts the transaction at once: so the first one is a
+    // no-op. The batch reports whether the commit succeeds.
+    store.remove(NOTHING_KEY).catch(() => undefined)
+    return store.batch(() => writes.forEach((each) => write(store, each))).catch(rethrow)
+  })
   return transactions.map(() => 'committed')
+}
+
+function commitSync<T>(opened: Opened, work: () => T): T {
+  const { store } = opened
+  try {
+    return store.transactionSync(work)
+  } catch (error) {
+    opened.hasFailed(error)
+    throw error
+  }
 }
 
 function write(store: Store, { key, value }: Pick<Write, 'key' | 'value'>): void {
@@ -145,12 +159,12 @@ const OPENED_VERSION: Version = 1
 class SharedCommits {
   /** Versions of records written since the store was opened. Immutable: a commit replaces it, a snapshot keeps its own. */
   #versions: Versions = []
-  readonly #store: Store
+  readonly #opened: Opened
   readonly #space: DiskSpace
   readonly #turns = new Exclusive()
 
-  constructor(store: Store, space: DiskSpace) {
-    this.#store = store
+  constructor(opened: Opened, space: DiskSpace) {
+    this.#opened = opened
     this.#space = space
   }
 
@@ -172,13 +186,13 @@ class SharedCommits {
   async #commit(transactions: readonly Transaction[]): Promise<readonly Verdict[]> {
     this.#space.check(transactions.flatMap(({ writes }) => writes))
     let versions = this.#versions
-    const verdicts = this.#store.transactionSync(() => {
-      const reads = readsOf(this.#store)
+    const verdicts = commitSync(this.#opened, () => {
+      const reads = readsOf(this.#opened)
       return commitInOrder(
         transactions,
         (wanted) => readAll(reads, wanted, versions),
         (writes) => {
-          for (const each of writes) write(this.#store, each)
+          for (const each of writes) write(this.#opened.store, each)
           versions = changeMap(versions, writes.map(toVersion))
         },
       )
@@ -215,18 +229,14 @@ function readAll(reads: LocalReads, { keys, ranges }: Wanted, versions: Versions
 
 /** Snapshots for reads that take longer than one turn of the event loop. */
 class Snapshots {
-  readonly #store: Store
   #count = 0
   #onReleased: (() => void) | undefined
 
-  constructor(store: Store) {
-    this.#store = store
-  }
-
-  take(versions: Versions | undefined): Snapshot {
-    const transaction = this.#store.useReadTransaction()
+  take({ store }: Opened, versions: Versions | undefined): Snapshot {
+    const transaction = store.useReadTransaction()
     this.#count += 1
-    const local = readsOf(this.#store, { transaction })
+    // It goes on reading from its environment after that has failed.
+    const local = readsOf({ store }, { transaction })
     return {
       ...(versions === undefined && { local }),
       read: (wanted) => readAll(local, wanted, versions),
@@ -249,18 +259,18 @@ class Snapshots {
 type Within = { readonly transaction?: NativeTransaction }
 
 /** Reads from `within`'s snapshot. Without one, all reads of a turn of the event loop share a snapshot. */
-function readsOf(store: Store, within: Within = {}): LocalReads {
-  // The package's types lack the second argument.
-  const fast: { getBinaryFast(key: Buffer, within: Within): Buffer | undefined } = store
+function readsOf(opened: Pick<Opened, 'store'>, within: Within = {}): LocalReads {
   return {
     get: (key, part) => {
+      // The package's types lack the second argument.
+      const fast: { getBinaryFast(key: Buffer, within: Within): Buffer | undefined } = opened.store
       const view = fast.getBinaryFast(asBuffer(key), within)
       return view === undefined ? undefined : copyOf(view, part)
     },
     // Iterating over the keys and looking up each value is several times as fast as the package's iteration over
     // both, which copies each value (1.2 ms against 5.2 ms for 1,000 records of 4 KiB).
     keys: (range) => {
-      const walk = (part: ScanRange) => store.getKeys({ ...boundsOf(part), ...within })
+      const walk = (part: ScanRange) => opened.store.getKeys({ ...boundsOf(part), ...within })
       const { fold } = range
       if (fold === undefined) return walk(range)
       return folded(range, fold, (part) => walk({ ...range, ...part }), (key) => key) // prettier-ignore

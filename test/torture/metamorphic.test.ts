@@ -8,6 +8,7 @@ import { SKIP_REASON, startServer as startPostgres } from '../../src/postgres/ha
 import { startServer, type ServerOptions } from '../../src/server.ts'
 import type { Endpoints } from '../../src/torture/drive/connection.ts'
 import { SERVICES } from '../../src/torture/drive/kind.ts'
+import { LAKE } from '../datalake/fixture.ts'
 import { ACCOUNT, ACCOUNT_KEY } from '../harness.ts'
 import { startLocalNode } from '../nodes/rig.ts'
 import { cleanUp, tempFolder } from '../server-process.ts'
@@ -45,9 +46,11 @@ async function withoutCache(clock: Clock): Promise<World> {
 
 function hostStyle(ports: Ports): Endpoints {
   const urls = SERVICES.map((service) => {
-    return [service, `http://${ACCOUNT}.${service}.localhost:${ports[`${service}Port`]}`] as const
+    if (service === 'smb') return [service, `smb://127.0.0.1:${ports.smbPort}`] as const
+    const account = service === 'dfs' ? LAKE : ACCOUNT
+    return [service, `http://${account}.${service}.localhost:${ports[`${service}Port`]}`] as const
   })
-  return { account: ACCOUNT, key: ACCOUNT_KEY, urls: Object.fromEntries(urls) }
+  return { account: ACCOUNT, lakeAccount: LAKE, key: ACCOUNT_KEY, urls: Object.fromEntries(urls) }
 }
 
 async function nodes(clock: Clock, count: number): Promise<World> {
@@ -57,8 +60,15 @@ async function nodes(clock: Clock, count: number): Promise<World> {
   for (let at = 0; at < count; at += 1) {
     started.push(await startLocalNode({ url, name: `n${at}`, clock: () => clock.nowMs }))
   }
-  const servers = started.map(({ ports: { blob, queue, table, file } }) =>
-    endpointsOf({ blobPort: blob, queuePort: queue, tablePort: table, filePort: file }),
+  const servers = started.map(({ ports: { blob, queue, table, file, dfs, smb } }) =>
+    endpointsOf({
+      blobPort: blob,
+      queuePort: queue,
+      tablePort: table,
+      filePort: file,
+      dfsPort: dfs,
+      smbPort: smb,
+    }),
   )
   const close = async (): Promise<void> => {
     for (const node of started) await node.close()

@@ -55,6 +55,13 @@ describe('three nodes', { skip: SKIP_REASON ?? false }, () => {
   })
 })
 
-function named({ blob, queue, table, file }: Ports) {
-  return { blobPort: blob, queuePort: queue, tablePort: table, filePort: file }
+function named({ blob, queue, table, file, dfs, smb }: Ports) {
+  return {
+    blobPort: blob,
+    queuePort: queue,
+    tablePort: table,
+    filePort: file,
+    dfsPort: dfs,
+    smbPort: smb,
+  }
 }

@@ -17,7 +17,7 @@ const RUNS = 40
 /** By how many other calls a call may begin earlier and end later. */
 const OVERLAP = 4
 /** Half a second of the clock for each place in the order would be much; here, no lease or timeout ends. */
-const HEAD = { seed: 0, clients: 3, slackMs: 0, services: ['blob', 'queue', 'table', 'file'], faults: false } // prettier-ignore
+const HEAD = { seed: 0, clients: 3, slackMs: 0, services: ['blob', 'queue', 'table', 'file', 'dfs', 'smb'], faults: false } // prettier-ignore
 
 let server: LazuliServer
 let calls: readonly Call[]

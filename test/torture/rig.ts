@@ -8,15 +8,18 @@ import type { Endpoints } from '../../src/torture/drive/connection.ts'
 import { SERVICES, type Send, type Service } from '../../src/torture/drive/kind.ts'
 import { runClients } from '../../src/torture/drive/run.ts'
 import type { History } from '../../src/torture/history/call.ts'
+import { LAKE } from '../datalake/fixture.ts'
 import { ACCOUNT, ACCOUNT_KEY } from '../harness.ts'
 
 export type Ports = Readonly<Record<`${Service}Port`, number>>
 
 export function endpointsOf(ports: Ports): Endpoints {
   const urls = SERVICES.map((service) => {
-    return [service, `http://127.0.0.1:${ports[`${service}Port`]}/${ACCOUNT}`] as const
+    if (service === 'smb') return [service, `smb://127.0.0.1:${ports.smbPort}`] as const
+    const account = service === 'dfs' ? LAKE : ACCOUNT
+    return [service, `http://127.0.0.1:${ports[`${service}Port`]}/${account}`] as const
   })
-  return { account: ACCOUNT, key: ACCOUNT_KEY, urls: Object.fromEntries(urls) }
+  return { account: ACCOUNT, lakeAccount: LAKE, key: ACCOUNT_KEY, urls: Object.fromEntries(urls) }
 }
 
 export type RunOptions = {

@@ -35,7 +35,7 @@ export async function play(playing: Playing): Promise<Transcript> {
   let turn = 0
   const send: Send = async (request) => {
     turn += 1
-    const connection = connections[turn % connections.length]
+    const connection = connections[request.service === 'smb' ? 0 : turn % connections.length]
     if (connection === undefined) throw new Error('there is no server')
     const reply = await connection.send(request)
     lines.push(lineOf(request, reply, numbering))
@@ -78,7 +78,7 @@ function plain(text: string, numbering: Map<string, string>): string {
     return name
   }
   return text
-    .replaceAll(/https?:\/\/[\w.-]+:\d+(\/devstoreaccount1)?/g, '<url>')
+    .replaceAll(/https?:\/\/[\w.-]+:\d+(\/devstoreaccount1|\/devlake1)?/g, '<url>')
     .replaceAll(/popreceipt=[\w%=+/-]+/g, number('receipt'))
     .replaceAll(/(?<=<PopReceipt>|x-ms-popreceipt: )[\w=+/-]+/g, number('receipt'))
     .replaceAll(/(?<=x-ms-file-(parent-)?id: |<FileId>|<DirectoryId>)\d+/g, number('file'))

@@ -30,8 +30,10 @@ const CONFLICTS = new Set([304, 400, 404, 409, 412])
 
 export function loadOf({ head, calls }: History): Load {
   const services = head.services.map((service) => {
-    const kinds = KINDS_OF[service] ?? []
-    return serviceLoad(service, calls.filter(({ object }) => kinds.includes(kindOf(object)))) // prettier-ignore
+    return serviceLoad(
+      service,
+      calls.filter((call) => isOf(service, call)),
+    )
   })
   const answeredCount = calls.filter(({ answer }) => answer !== undefined).length
   const unknownCount = calls.length - answeredCount
@@ -41,6 +43,12 @@ export function loadOf({ head, calls }: History): Load {
     shortcomings.push(`faults left only ${unknownCount} calls without an answer, of at least ${UNKNOWN_MIN}`) // prettier-ignore
   }
   return { callCount: calls.length, answeredCount, unknownCount, services, shortcomings }
+}
+
+/** Files have calls of two services. */
+function isOf(service: string, { object, operation }: Call): boolean {
+  const isKind = (KINDS_OF[service] ?? []).includes(kindOf(object))
+  return isKind && (operation.handle !== undefined) === (service === 'smb')
 }
 
 function serviceLoad(service: string, calls: readonly Call[]): ServiceLoad {

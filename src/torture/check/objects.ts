@@ -7,6 +7,7 @@ import { directoryModel } from '../model/directory.ts'
 import { messageModel } from '../model/message.ts'
 import type { Model, State } from '../model/model.ts'
 import { partitionModel } from '../model/partition.ts'
+import { treeModel } from '../model/tree.ts'
 import { messageOf, textOf } from '../drive/queue.ts'
 
 export type ObjectHistory = {
@@ -22,6 +23,7 @@ const MODELS: Readonly<Record<string, (slackMs: number) => unknown>> = {
   message: messageModel,
   partition: partitionModel,
   directory: directoryModel,
+  tree: treeModel,
 }
 
 /** The kinds whose calls belong to a service. */
@@ -30,6 +32,9 @@ export const KINDS_OF: Readonly<Record<string, readonly string[]>> = {
   queue: ['queue'],
   table: ['partition'],
   file: ['directory'],
+  dfs: ['tree'],
+  // The same objects as those of the File service.
+  smb: ['directory'],
 }
 
 /** undefined: no model has this name. */

@@ -4,9 +4,12 @@ import { createHmac } from 'node:crypto'
 import { Agent as HttpAgent, request as httpRequest, type ClientRequest } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import type { Reply, Request, Send, Service } from './kind.ts'
+import { smbDoor } from './smb/door.ts'
 
 export type Endpoints = {
   readonly account: string
+  /** Of the URL of Data Lake Storage, if it is another one; with the same key. */
+  readonly lakeAccount?: string
   readonly key: string
   /** Without a slash at the end. */
   readonly urls: Readonly<Partial<Record<Service, string>>>
@@ -17,18 +20,21 @@ const VERSION = '2025-11-05'
 export type Connection = { readonly send: Send; close(): void }
 
 export function connect(
-  { account, key, urls }: Endpoints,
+  { account: plainAccount, lakeAccount = plainAccount, key, urls }: Endpoints,
   client: string,
   timeoutMs: number,
 ): Connection {
   // prettier-ignore
+  const smb = urls.smb === undefined ? undefined : smbDoor({ ...addressOf(urls.smb), login: { user: plainAccount, password: key }, timeoutMs }) // prettier-ignore
   const agents = { http: new HttpAgent({ keepAlive: true }), https: new HttpsAgent({ keepAlive: true }) } // prettier-ignore
   let count = 0
   return {
     send: (request) => {
       const base = urls[request.service]
+      if (request.service === 'smb' && smb !== undefined) return smb.send(request)
       if (base === undefined) throw new Error(`there is no URL of the ${request.service} service`)
       const url = new URL(base + request.path)
+      const account = request.service === 'dfs' ? lakeAccount : plainAccount
       count += 1
       const headers: Record<string, string> = {
         ...request.headers,
@@ -50,8 +56,14 @@ export function connect(
     close: () => {
       agents.http.destroy()
       agents.https.destroy()
+      smb?.close()
     },
   }
+}
+
+function addressOf(url: string): { readonly host: string; readonly port: number } {
+  const { hostname, port } = new URL(url)
+  return { host: hostname, port: Number(port || 445) }
 }
 
 /** Names below localhost are this machine (RFC 6761), but not every resolver knows. */

@@ -18,9 +18,9 @@ import {
   type Request,
 } from './kind.ts'
 
-const FILES = ['f0', 'f1', 'f2'] as const
-const SLOTS = 4
-const SLOT_BYTES = 512
+export const FILES = ['f0', 'f1', 'f2'] as const
+export const SLOTS = 4
+export const SLOT_BYTES = 512
 
 export const DIRECTORY: Kind = {
   name: 'directory',
@@ -90,7 +90,7 @@ function answerOf(operation: Operation, reply: Reply): Answer {
   return name === 'get' ? { ...outcome, value: slotsOf(reply.body) } : outcome
 }
 
-function slotsOf(body: Buffer): string {
+export function slotsOf(body: Buffer): string {
   const slots = Array.from({ length: Math.ceil(body.length / SLOT_BYTES) }, (_, at) =>
     body.subarray(at * SLOT_BYTES, (at + 1) * SLOT_BYTES),
   )

@@ -2,9 +2,10 @@
 import type { Answer, Condition, Operation } from '../history/call.ts'
 import type { Random } from './random.ts'
 
-export type Service = 'blob' | 'queue' | 'table' | 'file'
+/** `dfs` is Data Lake Storage. */
+export type Service = 'blob' | 'queue' | 'table' | 'file' | 'dfs' | 'smb'
 
-export const SERVICES: readonly Service[] = ['blob', 'queue', 'table', 'file']
+export const SERVICES: readonly Service[] = ['blob', 'queue', 'table', 'file', 'dfs', 'smb']
 
 /** Without credentials; those are the connection's matter. */
 export type Request = {
@@ -51,6 +52,8 @@ export type Kind = {
   readonly name: string
   readonly service: Service
   choose(chooser: Chooser): Operation
+  /** What follows at once; undefined: nothing. */
+  next?(chooser: Chooser, last: Operation, answer: Answer | undefined): Operation | undefined
   /** `name` is that of the object. */
   send(send: Send, place: Place, operation: Operation): Promise<Answer>
   remember?(memory: Memory, operation: Operation, answer: Answer): void

@@ -20,7 +20,8 @@ export async function createPlaces(
   const put = (service: Request['service'], path: string): Promise<void> =>
     insist(send, { service, method: 'PUT', path }, CREATED, sleep)
   if (services.includes('blob')) await put('blob', `/${run}?restype=container`)
-  if (services.includes('file')) await put('file', `/${run}?restype=share`)
+  if (hasFiles(services)) await put('file', `/${run}?restype=share`)
+  if (services.includes('dfs')) await put('dfs', `/${run}?resource=filesystem`)
   if (services.includes('table')) {
     const headers = { 'Content-Type': 'application/json', Accept: 'application/json' }
     const body = JSON.stringify({ TableName: run })
@@ -29,7 +30,13 @@ export async function createPlaces(
   for (const { kind, name } of targets) {
     if (kind.name === 'queue') await put('queue', `/${run}-${name}`)
     if (kind.name === 'directory') await put('file', `/${run}/${name}?restype=directory`)
+    if (kind.name === 'tree') await put('dfs', `/${run}/${name}?resource=directory`)
   }
+}
+
+/** Shares are created by the File service. */
+function hasFiles(services: Terms['services']): boolean {
+  return services.includes('file') || services.includes('smb')
 }
 
 export async function removePlaces(
@@ -50,7 +57,8 @@ export async function removePlaces(
     await remove('blob', `/${run}-${name}?restype=container`)
   }
   if (services.includes('blob')) await remove('blob', `/${run}?restype=container`)
-  if (services.includes('file')) await remove('file', `/${run}?restype=share`)
+  if (hasFiles(services)) await remove('file', `/${run}?restype=share`)
+  if (services.includes('dfs')) await remove('dfs', `/${run}?resource=filesystem`)
   if (services.includes('table')) await remove('table', `/Tables('${run}')`)
 }
 

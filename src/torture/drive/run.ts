@@ -92,8 +92,10 @@ function openConnections({ servers }: RunTerms, client: string): readonly Connec
 function takeTurns(connections: readonly Connection[], first: number): Send {
   let turn = first
   return (request) => {
-    turn += 1
-    const connection = connections[turn % connections.length]
+    // A handle belongs to a connection.
+    if (request.service !== 'smb') turn += 1
+    const at = request.service === 'smb' ? first : turn
+    const connection = connections[at % connections.length]
     if (connection === undefined) throw new Error('there is no server')
     return connection.send(request)
   }
@@ -105,5 +107,7 @@ function endpointsOf({ servers }: RunTerms): (service: Service) => string {
 
 /** The services of which every server has a URL. */
 export function servicesOf(servers: readonly Endpoints[]): readonly Service[] {
-  return SERVICES.filter((service) => servers.every(({ urls }) => urls[service] !== undefined))
+  const all = SERVICES.filter((service) => servers.every(({ urls }) => urls[service] !== undefined))
+  // Its shares are created by the File service.
+  return all.includes('file') ? all : all.filter((service) => service !== 'smb')
 }

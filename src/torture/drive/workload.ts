@@ -8,8 +8,19 @@ import { QUEUE } from './queue.ts'
 import { Random } from './random.ts'
 import type { Recorder } from './recorder.ts'
 import { PARTITION } from './table.ts'
+import { SMB_DIRECTORY } from './smb-file.ts'
+import { TREE } from './tree.ts'
 
-const KINDS: readonly Kind[] = [BLOCK_BLOB, APPEND_BLOB, CONTAINER, QUEUE, PARTITION, DIRECTORY]
+const KINDS: readonly Kind[] = [
+  BLOCK_BLOB,
+  APPEND_BLOB,
+  CONTAINER,
+  QUEUE,
+  PARTITION,
+  DIRECTORY,
+  SMB_DIRECTORY,
+  TREE,
+]
 
 /** Many clients for each object, so that they meet. */
 const CLIENTS_PER_OBJECT = 5
@@ -61,19 +72,25 @@ export class Client {
       valueCount += 1
       return `${this.#number}.${step}.${valueCount}.${lengthBytes}`
     }
-    const operation = kind.choose({ random, memory, newValue })
+    const chooser = { random, memory, newValue }
     const place: Place = { run, name, endpoint: endpoint(kind.service) }
-    return this.#call(kind, place, operation, send)
+    let isAnswered = true
+    let operation: Operation | undefined = kind.choose(chooser)
+    while (operation !== undefined) {
+      const answer = await this.#call(kind, place, operation, send)
+      if (answer === undefined) isAnswered = false
+      operation = kind.next?.(chooser, operation, answer)
+    }
+    return isAnswered
   }
 
-  async #call(kind: Kind, place: Place, operation: Operation, send: Send): Promise<boolean> {
+  async #call(kind: Kind, place: Place, operation: Operation, send: Send) {
     const object = `${kind.name}/${place.name}`
     const answer = await this.#recorder.record(this.#number, object, operation, () =>
       kind.send(send, place, operation),
     )
-    if (answer === undefined) return false
-    kind.remember?.(this.#memoryOf(place.name), operation, answer)
-    return true
+    if (answer !== undefined) kind.remember?.(this.#memoryOf(place.name), operation, answer)
+    return answer
   }
 
   #memoryOf(name: string): Memory {

@@ -18,6 +18,7 @@ export type Operation = {
   /** Of an action on a lease. */
   readonly id?: string
   readonly to?: string
+  readonly recursive?: boolean
   readonly seconds?: number
   readonly block?: string
   readonly blocks?: readonly string[]
@@ -33,6 +34,13 @@ export type Operation = {
   readonly count?: number
   readonly message?: string
   readonly receipt?: string
+  /** Over SMB: the client's name of an open file. */
+  readonly handle?: string
+  readonly access?: string
+  readonly share?: string
+  readonly disposition?: string
+  /** How often it is used before it is closed. */
+  readonly uses?: number
 }
 
 export type Properties = Readonly<Record<string, string>>

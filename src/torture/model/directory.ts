@@ -1,15 +1,22 @@
-// One directory of a share: its files with their ranges, renames within it, and the leases of files.
+// One directory of a share: its files with their ranges, renames within it, the leases of files, and who has them open over SMB
+// (smb-use.ts).
 import type { Answer, Operation } from '../history/call.ts'
 import { retagged, revealed } from './condition.ts'
 import { isLeaseAction, leaseOutcomes, leaseUses, type Lease, type LeaseUse } from './lease.ts'
 import { refusal, tells, WRONG, type Model, type Moment, type Outcome, type Refused } from './model.ts' // prettier-ignore
+import { restConflicts, type Opens } from './open.ts'
+import { smbOutcomes } from './smb-use.ts'
 import { listOf } from './value.ts'
 
-type File = {
+export type File = {
   readonly etag?: string
   /** A value for each slot; `0` where nothing was written. */
   readonly content: string
   readonly lease?: Lease
+  /** By the names that clients give them. */
+  readonly opens?: Opens
+  /** Deleted over SMB, and still open. */
+  readonly isDeletePending?: true
 }
 
 export type DirectoryState = Readonly<Record<string, File>>
@@ -24,29 +31,46 @@ const NOT_FOUND: Refused = [404, 'ResourceNotFound']
 export function directoryModel(slackMs: number): Model<DirectoryState> {
   return {
     initial: {},
-    reads: new Set(['get', 'list']),
+    reads: new Set(['get', 'list', 'read']),
     outcomes: (state, operation, moment) => {
       const { name, file = '' } = operation
       const current = state[file]
+      if (operation.handle !== undefined) return smbOutcomes(state, operation, moment)
       if (name === 'list') return [list(state)]
       if (name === 'rename') return rename(state, operation, moment)
       if (current === undefined && name !== 'create') return [refusal(state, NOT_FOUND)]
+      const met = openRefusals(current, name)
+      if (met.length > 0) return met.map((each) => refusal(state, each))
       const keep = (lease: Lease | undefined) => withLease(state, file, lease)
       if (isLeaseAction(operation))
         return leaseOutcomes(current?.lease, operation, moment, slackMs, keep)
-      const status = STATUS[name]
-      if (status === undefined) return []
-      const kind = name === 'get' ? 'read' : 'write'
-      return uses(current, kind, operation, moment).map(({ lease, refused }) => {
-        const known = current === undefined ? state : keep(lease)
-        if (refused !== undefined) return refusal(known, refused)
-        return { status, next: (answer) => after(known, operation, answer) }
-      })
+      return change(state, operation, moment)
     },
   }
 }
 
+/** The checks of opens come before those of leases. */
+function openRefusals(file: File | undefined, operation: string): readonly Refused[] {
+  if (file?.isDeletePending) return [[409, 'SMBDeletePending']]
+  return restConflicts(file?.opens ?? {}, operation) ? [[409, 'SharingViolation']] : []
+}
+
 const STATUS: Readonly<Record<string, number>> = { get: 200, create: 201, putRange: 201, delete: 202 } // prettier-ignore
+
+function change(state: DirectoryState, operation: Operation, moment: Moment) {
+  const { name, file = '', slot = 0, count = 1 } = operation
+  const [current, status] = [state[file], STATUS[name]]
+  if (status === undefined) return []
+  const kind = name === 'get' ? 'read' : 'write'
+  return uses(current, kind, operation, moment).flatMap(({ lease, refused }) => {
+    const known = current === undefined ? state : withLease(state, file, lease)
+    const isBeyond = name === 'putRange' && slot + count > listOf(current?.content ?? '').length
+    const reasons: (Refused | undefined)[] = [refused, isBeyond ? [416, 'InvalidRange'] : undefined]
+    const given = reasons.filter((each) => each !== undefined)
+    if (given.length > 0) return given.map((each) => refusal(known, each))
+    return [{ status, next: (answer: Answer | undefined) => after(known, operation, answer) }]
+  })
+}
 
 function uses(
   file: File | undefined,
@@ -65,12 +89,13 @@ function withLease(state: DirectoryState, name: string, lease: Lease | undefined
   return sorted({ ...state, [name]: { ...rest, ...(lease !== undefined && { lease }) } })
 }
 
-function sorted(state: DirectoryState): DirectoryState {
+export function sorted(state: DirectoryState): DirectoryState {
   return Object.fromEntries(Object.entries(state).sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
 function list(state: DirectoryState): Outcome<DirectoryState> {
-  const names = Object.keys(state).sort().join(' ')
+  const there = Object.entries(state).filter(([, { isDeletePending }]) => !isDeletePending)
+  const names = there.map(([name]) => name).sort().join(' ') // prettier-ignore
   return { status: 200, next: (answer) => (tells(answer, { names }) ? state : WRONG) }
 }
 
@@ -89,7 +114,7 @@ function after(state: DirectoryState, operation: Operation, answer: Answer | und
   return changed === WRONG ? WRONG : sorted({ ...state, [file]: changed })
 }
 
-function without(state: DirectoryState, name: string): DirectoryState {
+export function without(state: DirectoryState, name: string): DirectoryState {
   const { [name]: _, ...rest } = state
   return rest
 }
@@ -103,12 +128,13 @@ function rename(
   // prettier-ignore
   const [source, target] = [state[file], state[to]]
   if (source === undefined) return [refusal(state, NOT_FOUND)]
+  const met = [...openRefusals(source, 'rename'), ...openRefusals(target, 'replaced')]
   const outcomes: Outcome<DirectoryState>[] = []
   for (const one of uses(source, 'write', { name: '' }, moment)) {
     for (const other of uses(target, 'write', { name: '' }, moment)) {
       const known = withLease(withLease(state, file, one.lease), to, other.lease)
       const exists: Refused | undefined = target === undefined || replaces === true ? undefined : [409, 'ResourceAlreadyExists'] // prettier-ignore
-      const refused = [one.refused, other.refused, exists].filter((each) => each !== undefined)
+      const refused = [...met, one.refused, other.refused, exists].filter((each) => each !== undefined) // prettier-ignore
       if (refused.length > 0) outcomes.push(...refused.map((each) => refusal(state, each)))
       else outcomes.push({ status: 200, next: (answer) => renamed(known, source, { file, to }, answer) }) // prettier-ignore
     }

@@ -35,7 +35,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'http',
     'console',
   ],
-  torture: ['start'],
+  torture: ['start', 'auth'],
   // run/ wires everything together; server.ts and program.ts are the entry points.
   run: [
     'memory',

@@ -2,24 +2,12 @@
 // (smb-use.ts).
 import type { Answer, Operation } from '../history/call.ts'
 import { retagged, revealed } from './condition.ts'
+import { sorted, without, type DirectoryState, type File } from './files.ts'
 import { isLeaseAction, leaseOutcomes, leaseUses, type Lease, type LeaseUse } from './lease.ts'
 import { refusal, tells, WRONG, type Model, type Moment, type Outcome, type Refused } from './model.ts' // prettier-ignore
-import { restConflicts, type Opens } from './open.ts'
+import { restConflicts } from './open.ts'
 import { smbOutcomes } from './smb-use.ts'
 import { listOf } from './value.ts'
-
-export type File = {
-  readonly etag?: string
-  /** A value for each slot; `0` where nothing was written. */
-  readonly content: string
-  readonly lease?: Lease
-  /** By the names that clients give them. */
-  readonly opens?: Opens
-  /** Deleted over SMB, and still open. */
-  readonly isDeletePending?: true
-}
-
-export type DirectoryState = Readonly<Record<string, File>>
 
 const CODES = {
   absent: 'LeaseNotPresentWithFileOperation',
@@ -89,10 +77,6 @@ function withLease(state: DirectoryState, name: string, lease: Lease | undefined
   return sorted({ ...state, [name]: { ...rest, ...(lease !== undefined && { lease }) } })
 }
 
-export function sorted(state: DirectoryState): DirectoryState {
-  return Object.fromEntries(Object.entries(state).sort(([a], [b]) => (a < b ? -1 : 1)))
-}
-
 function list(state: DirectoryState): Outcome<DirectoryState> {
   const there = Object.entries(state).filter(([, { isDeletePending }]) => !isDeletePending)
   const names = there.map(([name]) => name).sort().join(' ') // prettier-ignore
@@ -112,11 +96,6 @@ function after(state: DirectoryState, operation: Operation, answer: Answer | und
   const next = content.map((old, at) => (isWritten(at) ? value : old)).join(' ')
   const changed = retagged(state[file], { ...current, content: next }, answer)
   return changed === WRONG ? WRONG : sorted({ ...state, [file]: changed })
-}
-
-export function without(state: DirectoryState, name: string): DirectoryState {
-  const { [name]: _, ...rest } = state
-  return rest
 }
 
 /** No lease id is sent, so a lease on either file refuses it. */

@@ -1,6 +1,6 @@
 // What clients do over SMB to the files of a directory.
 import type { Operation } from '../history/call.ts'
-import { sorted, without, type DirectoryState, type File } from './directory.ts'
+import { sorted, without, type DirectoryState, type File } from './files.ts'
 import { leaseViews } from './lease.ts'
 import { refusal, tells, WRONG, type Moment, type Outcome } from './model.ts'
 import { openConflicts } from './open.ts'
@@ -53,7 +53,8 @@ function open(state: DirectoryState, operation: Operation, moment: Moment): Outc
 }
 
 /** Its ETag is a new one, that nobody has heard of. */
-function changed({ etag: _, ...rest }: File, content: string): File {
+function changed(file: File, content: string): File {
+  const { etag: _, ...rest } = file
   return { ...rest, content }
 }
 

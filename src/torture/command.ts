@@ -9,7 +9,7 @@ import { isKind } from './check/objects.ts'
 import { verdictOf } from './check/report.ts'
 import { addFaults } from './drive/faults.ts'
 import { Unprepared } from './drive/place.ts'
-import { runClients, type World } from './drive/run.ts'
+import { offeredServices, runClients, type World } from './drive/run.ts'
 import type { History } from './history/call.ts'
 import { decodeHistory, encodeHistory, HistoryError } from './history/file.ts'
 import { tortureOptions, type TortureOptions } from './options.ts'
@@ -31,7 +31,11 @@ export async function runTorture(command: TortureCommand, world: TortureWorld): 
 async function historyOf(command: TortureCommand, world: TortureWorld): Promise<History> {
   const { checkPath } = command
   if (checkPath !== undefined) return readHistory(checkPath)
-  const options = tortureOptions(command, randomInt(2 ** 31))
+  const asked = tortureOptions(command, randomInt(2 ** 31))
+  const services = await offeredServices(asked.servers, asked.services)
+  if (command.services !== undefined && services.length < asked.services.length)
+    throw new StartError('dfs needs an account with a hierarchical namespace', 2)
+  const options = { ...asked, services }
   world.print([introOf(options)])
   const history = await record(options, world)
   if (options.historyPath !== undefined) {

@@ -33,6 +33,13 @@ const receive = (seconds: number): Operation => ({ name: 'get', count: 1, second
 const ack = (receipt: string): Operation => ({ name: 'delete', message: 'a', id: 'm', receipt })
 const file = (name: string, more: Partial<Operation> = {}): Operation => ({ name, file: 'f', ...more }) // prettier-ignore
 const create = file('create', { slots: 2 })
+const open = (handle: string, access: string, share: string, disposition = 'open'): Operation => ({ name: 'open', file: 'f', handle, access, share, disposition }) // prettier-ignore
+const use = (name: string, handle: string, more: Partial<Operation> = {}): Operation => ({ name, handle, ...more }) // prettier-ignore
+const DONE: Answer = { status: 200 }
+const make = (path: string): Operation => ({ name: 'create', file: path })
+const move = (path: string, to: string): Operation => ({ name: 'rename', file: path, to })
+const LIST: Operation = { name: 'list' }
+const listed = (names: string): Answer => ({ status: 200, names })
 
 // prettier-ignore
 const GOOD: readonly [string, string, readonly Line[]][] = [
@@ -49,6 +56,11 @@ const GOOD: readonly [string, string, readonly Line[]][] = [
   ['a batch is seen whole', 'partition/p', [[0, 5, { name: 'batch', operations: [{ name: 'insert', row: 'a', properties: { A: '1' } }, { name: 'insert', row: 'b', properties: { A: '1' } }] }, { status: 202, answers: [made('e1'), made('e2')] }], [1, 2, { name: 'query' }, { status: 200, rows: {} }], [3, 4, { name: 'query' }, { status: 200, rows: { a: { etag: 'e1', properties: { A: '1' } }, b: { etag: 'e2', properties: { A: '1' } } } }]]],
   ['a merge keeps the other properties', 'partition/p', [[0, 1, row('insert', '1'), made('e1')], [2, 3, { name: 'update', row: 'r', merges: true, properties: { B: '2' }, condition: { match: 'e1' } }, { status: 204, etag: 'e2' }], [4, 5, { name: 'get', row: 'r' }, { status: 200, etag: 'e2', properties: { A: '1', B: '2' } }]]],
   ['a rename replaces a file at once', 'directory/d', [[0, 1, create, made('e1')], [2, 3, { ...create, file: 'g' }, made('e2')], [4, 5, { ...file('rename'), to: 'g', replaces: true }, { status: 200 }], [6, 7, { name: 'list' }, { status: 200, names: 'g' }]]],
+  ['an open keeps others out until it is closed', 'directory/d', [[0, 1, create, made('e1')], [2, 3, open('h', 'RW', ''), DONE], [4, 5, file('get'), refused(409, 'SharingViolation')], [6, 7, use('close', 'h'), DONE], [8, 9, file('get'), { status: 200, etag: 'e2', value: '0 0' }]]],
+  ['an open whose connection was lost ends some time', 'directory/d', [[0, 1, create, made('e1')], [2, 3, open('h', 'W', 'R')], [4, 5, use('close', 'h')], [6, 7, file('putRange', { slot: 0, count: 1, value: '1' }), refused(409, 'SharingViolation')], [8, 9, file('putRange', { slot: 0, count: 1, value: '1' }), made('e2')]]],
+  ['a file that is deleted over SMB goes when it is closed', 'directory/d', [[0, 1, create, made('e1')], [2, 3, open('h', 'RD', 'RW'), DONE], [4, 5, use('remove', 'h'), DONE], [6, 7, file('get'), refused(409, 'SMBDeletePending')], [8, 9, use('close', 'h'), DONE], [10, 11, file('get'), refused(404, 'ResourceNotFound')]]],
+  ['a tree moves at once', 'tree/t', [[0, 1, make('a/f'), made('e1')], [2, 9, move('a', 'b'), { status: 201 }], [3, 4, LIST, listed('a a/f')], [5, 6, LIST, listed('b b/f')]]],
+  ['one of two moves that would make a cycle is refused', 'tree/t', [[0, 1, make('a/f'), made('e1')], [0, 1, make('b/f'), made('e2')], [2, 9, move('a', 'b/a'), { status: 201 }], [2, 9, move('b', 'a/b'), refused(404, 'RenameDestinationParentPathNotFound')], [10, 11, LIST, listed('b b/a b/a/f b/f')]]],
 ]
 
 // prettier-ignore
@@ -74,6 +86,12 @@ const BAD: readonly [string, string, readonly Line[]][] = [
   ['a torn batch', 'partition/p', [[0, 5, { name: 'batch', operations: [{ name: 'insert', row: 'a', properties: { A: '1' } }, { name: 'insert', row: 'b', properties: { A: '1' } }] }, { status: 202, answers: [made('e1'), made('e2')] }], [1, 2, { name: 'query' }, { status: 200, rows: { a: { etag: 'e1', properties: { A: '1' } } } }]]],
   ['an entity is inserted twice', 'partition/p', [[0, 5, row('insert', '1'), made('e1')], [0, 5, row('insert', '2'), made('e2')]]],
   ['a range is lost', 'directory/d', [[0, 1, create, made('e1')], [2, 3, file('putRange', { slot: 1, count: 1, value: '1' }), made('e2')], [4, 5, file('get'), { status: 200, etag: 'e2', value: '0 0' }]]],
+  ['a write in spite of an open that does not share it', 'directory/d', [[0, 1, create, made('e1')], [2, 3, open('h', 'R', 'R'), DONE], [4, 5, file('putRange', { slot: 0, count: 1, value: '1' }), made('e2')]]],
+  ['two opens that exclude each other', 'directory/d', [[0, 1, create, made('e1')], [2, 3, open('h', 'W', 'R'), DONE], [4, 5, open('i', 'W', 'RW'), DONE]]],
+  ['an open for writing in spite of a lease', 'directory/d', [[0, 1, create, made('e1')], [2, 3, { ...acquire('x'), file: 'f' }, held('x')], [4, 5, open('h', 'W', 'RW'), DONE]]],
+  ['a write over SMB is lost', 'directory/d', [[0, 1, create, made('e1')], [2, 3, open('h', 'RW', 'RW'), DONE], [4, 5, use('write', 'h', { slot: 0, count: 1, value: '1' }), DONE], [6, 7, file('get'), { status: 200, etag: 'e2', value: '0 0' }]]],
+  ['half of a tree has moved', 'tree/t', [[0, 1, make('a/f'), made('e1')], [2, 9, move('a', 'b'), { status: 201 }], [3, 4, LIST, listed('a b b/f')]]],
+  ['both moves of a cycle are made', 'tree/t', [[0, 1, make('a/f'), made('e1')], [0, 1, make('b/f'), made('e2')], [2, 9, move('a', 'b/a'), { status: 201 }], [2, 9, move('b', 'a/b'), { status: 201 }]]],
   ['a half rename', 'directory/d', [[0, 1, create, made('e1')], [2, 5, { ...file('rename'), to: 'g' }, { status: 200 }], [3, 4, { name: 'list' }, { status: 200, names: 'f g' }]]],
 ]
 

@@ -14,6 +14,8 @@ const MESSAGES_MAX = 32
 /** Nobody gets the same message twice meanwhile. */
 const HIDE_SECONDS = 3_600
 const FAILURES_MAX = 50
+/** A server that does not hide what it delivers never has an empty queue. */
+const GETS_MAX = 1_000
 /** The number of the client that looks at the end what is there. */
 const END_CLIENT = 0
 
@@ -39,9 +41,10 @@ export async function drainQueues(targets: readonly Target[], draining: Draining
   }
 }
 
-/** False: nobody answers. */
+/** False: nobody answers, or there is no end. */
 async function drain(name: string, untilMs: number, draining: Draining): Promise<boolean> {
-  for (let failures = 0; failures < FAILURES_MAX;) {
+  let failures = 0
+  for (let gets = 0; gets < GETS_MAX && failures < FAILURES_MAX; gets += 1) {
     const began = draining.nowMs()
     const count = await drainOnce(name, draining)
     if (count === 0 && began > untilMs) return true

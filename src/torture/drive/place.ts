@@ -2,6 +2,17 @@
 import type { Reply, Request, Send } from './kind.ts'
 import type { Target, Terms } from './workload.ts'
 
+/** Whether the account of Data Lake Storage has directories. False only if the server says so. */
+export async function isHierarchical(send: Send): Promise<boolean> {
+  const request = {
+    service: 'dfs',
+    method: 'GET',
+    path: '/?restype=account&comp=properties',
+  } as const
+  const reply = await send(request).catch(() => undefined)
+  return reply?.headers['x-ms-is-hns-enabled'] !== 'false'
+}
+
 /** Also if an earlier try was not answered. */
 const CREATED = new Set([201, 204, 409])
 const GONE = new Set([200, 202, 204, 404])
@@ -53,7 +64,7 @@ export async function removePlaces(
   for (const { kind, name } of targets) {
     if (kind.name === 'queue') await remove('queue', `/${run}-${name}`)
     if (kind.name !== 'container') continue
-    await breakLease(`/${run}-${name}`)
+    await breakLease(`/${run}-${name}`).catch(() => undefined)
     await remove('blob', `/${run}-${name}?restype=container`)
   }
   if (services.includes('blob')) await remove('blob', `/${run}?restype=container`)

@@ -5,6 +5,9 @@ import type { Answer, Call, Operation } from '../history/call.ts'
 const UNKNOWN_FROM = 500
 const UNKNOWN = new Set([408, 429])
 
+/** The server was not there: the operation has no effect, now or later, so it is no call. */
+const NOT_SENT = Symbol('not sent')
+
 /** Not a reply that says whether the operation took effect. */
 export class NoAnswer extends Error {}
 
@@ -26,6 +29,7 @@ export class Recorder {
     // prettier-ignore
     const began = this.#nowMs()
     const [answer, failure] = await answered(run)
+    if (failure === NOT_SENT) return undefined
     const ended = this.#nowMs()
     const number = this.calls.length + 1
     const told = answer === undefined ? { failure } : { answer }
@@ -36,12 +40,13 @@ export class Recorder {
 
 async function answered(
   run: () => Promise<Answer>,
-): Promise<readonly [Answer | undefined, string]> {
+): Promise<readonly [Answer | undefined, string | typeof NOT_SENT]> {
   try {
     const answer = await run()
     const isUnknown = answer.status >= UNKNOWN_FROM || UNKNOWN.has(answer.status)
     return isUnknown ? [undefined, [answer.status, answer.code].filter(Boolean).join(' ')] : [answer, ''] // prettier-ignore
   } catch (error) {
+    if (error instanceof Error && 'syscall' in error && error.syscall === 'connect') return [undefined, NOT_SENT] // prettier-ignore
     const reason = lostReason(error)
     if (reason === undefined) throw error
     return [undefined, reason]

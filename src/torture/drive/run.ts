@@ -4,7 +4,7 @@ import type { History } from '../history/call.ts'
 import { connect, type Connection, type Endpoints } from './connection.ts'
 import { drainQueues } from './drain.ts'
 import { SERVICES, type Send, type Service } from './kind.ts'
-import { createPlaces, removePlaces, type Sleep } from './place.ts'
+import { createPlaces, isHierarchical, removePlaces, Unprepared, type Sleep } from './place.ts'
 import { Recorder } from './recorder.ts'
 import { Client, targetsOf, type Terms } from './workload.ts'
 
@@ -45,11 +45,31 @@ export async function runClients(terms: RunTerms): Promise<History> {
     await terms.over?.()
     const { run } = terms
     await drainQueues(targets, { send, run, recorder, slackMs, nowMs: () => world.nowMs(), sleep: world.sleep }) // prettier-ignore
-    await removePlaces(send, terms, targets, world.sleep)
+    // What can't be removed, stays; the history is decided about all the same.
+    await removePlaces(send, terms, targets, world.sleep).catch(expectUnprepared)
   } finally {
     for (const connection of setUp) connection.close()
   }
   return { head: { seed, clients, slackMs, services, faults }, calls: recorder.calls }
+}
+
+function expectUnprepared(error: unknown): void {
+  if (!(error instanceof Unprepared)) throw error
+}
+
+/** Without Data Lake Storage if the account has no directories. */
+export async function offeredServices(
+  servers: readonly Endpoints[],
+  services: readonly Service[],
+): Promise<readonly Service[]> {
+  if (!services.includes('dfs')) return services
+  for (const server of servers) {
+    const { send, close } = connect(server, 'torture-0', TIMEOUT_MS)
+    const isOffered = await isHierarchical(send)
+    close()
+    if (!isOffered) return services.filter((service) => service !== 'dfs')
+  }
+  return services
 }
 
 async function runAll(terms: RunTerms, recorder: Recorder, through: (send: Send) => Send) {

@@ -5,10 +5,11 @@ import { bytesOf } from '../model/value.ts'
 import { FILES, SLOT_BYTES, SLOTS, slotsOf } from './file.ts'
 import { outcomeOf, type Chooser, type Kind, type Place, type Reply, type Request } from './kind.ts'
 
-/** Nobody shares deletion, so nobody has a file open that disappears. */
+/** Nobody who may delete or write shares deletion. */
 const OPENINGS = [
   { access: 'R', share: 'RW' },
   { access: 'R', share: 'R' },
+  { access: 'R', share: 'RWD' },
   { access: 'RW', share: 'RW' },
   { access: 'W', share: 'R' },
   { access: 'RW', share: '' },

@@ -14,7 +14,7 @@ import { blobCell, fileCell, queueCell, tableCell, type Cell, type Ports } from 
 import type { KillPlan } from './killed-server.ts'
 
 const SEED = Number(process.env['CRASH_SEED'] ?? 1)
-const RANDOM_KILLS = Number(process.env['CRASH_KILLS'] ?? 12)
+const RANDOM_KILLS = Number(process.env['CRASH_KILLS'] ?? 32)
 const KILLS_PER_POINT = 3
 const PROGRAM = join(import.meta.dirname, 'killed-server.ts')
 const SWEEP_COUNT = 6

@@ -13,8 +13,8 @@ const OPENINGS = [
   { access: 'RW', share: 'RW' },
   { access: 'W', share: 'R' },
   { access: 'RW', share: '' },
-  { access: 'RD', share: 'RW' },
 ] as const
+const DELETING = { access: 'RD', share: 'RW' } as const
 const USES_MAX = 3
 
 export const SMB_DIRECTORY: Kind = {
@@ -24,7 +24,7 @@ export const SMB_DIRECTORY: Kind = {
     const handle = newValue(0)
     const base = { name: 'open', file: random.pick(FILES), handle, uses: random.below(USES_MAX + 1) }
     if (random.chance(0.25)) return { ...base, disposition: 'create', access: 'RW', share: random.pick(['', 'RW']) }
-    return { ...base, disposition: 'open', ...random.pick(OPENINGS) }
+    return { ...base, disposition: 'open', ...(random.chance(0.25) ? DELETING : random.pick(OPENINGS)) }
   }, // prettier-ignore
   next: chooseNext,
   send: async (send, place, operation) =>

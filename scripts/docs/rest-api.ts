@@ -88,11 +88,11 @@ function section({ title, about, service, rows, paths }: Section): string {
   checkNames(refusals, rows)
   const general = refusals.filter(({ operations }) => operations.length === 0)
   const lines = new Set(rows.map((row) => line(row, paths, refusals)))
-  const refused = refusedTexts(general).map((text) => `- ${text}`)
+  const refused = new Set(general.map(({ what, answer }) => `- ${what}: ${answer}`))
   return [
     `## ${title}\n`,
     ...(about === undefined ? [] : [`${about}\n`]),
-    ...(refused.length === 0 ? [] : ['Refused in general:\n', ...refused, '']),
+    ...(refused.size === 0 ? [] : ['Refused in general:\n', ...refused, '']),
     '| operation | request | account SAS | service SAS | token | anonymous | longest body | refused |',
     '|---|---|---|---|---|---|---|---|',
     ...lines,

@@ -33,6 +33,10 @@ test('a table scrolls by itself', () => {
   assert.match(html('| a |\n|---|\n| b |'), /^<div class="scroll" tabindex="0"[^>]*><table>/)
 })
 
+test('a table without a head has none', () => {
+  assert.doesNotMatch(html('| | |\n|---|---|\n| a | b |'), /<th/)
+})
+
 test('the lists of a page are its navigation', () => {
   const text =
     '# Top\n\n## One\n\n- [a `b`](c): d, [e](f)\n- none\n\n## Two\n\n## Three\n\n- [g](h)'

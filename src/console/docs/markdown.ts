@@ -60,9 +60,12 @@ class PageRenderer extends Renderer {
     return `<img src="${escapeHtml(url)}" alt="${escapeHtml(text)}">`
   }
 
-  /** A wide table scrolls by itself, also with the keyboard. */
+  /** A wide table scrolls by itself, also with the keyboard. Markdown requires a head, also where there is nothing to say. */
   override table(token: Tokens.Table): string {
-    return `<div class="scroll" tabindex="0" role="group" aria-label="Table">${super.table(token)}</div>\n`
+    const hasHead = token.header.some(({ text }) => text !== '')
+    const table = super.table(token)
+    const shown = hasHead ? table : table.replace(/<thead>[^]*?<\/thead>\n/, '')
+    return `<div class="scroll" tabindex="0" role="group" aria-label="Table">${shown}</div>\n`
   }
 
   override code(token: Tokens.Code): string {

@@ -35,13 +35,15 @@ describe('the single executable', () => {
     return { cwd, env: { XDG_CACHE_HOME: join(cwd, 'cache'), PATH: '/nowhere' } }
   }
 
-  test('it serves, hashes long bodies in threads, and finds its data again', async () => {
+  test('it serves, with its console and documentation, hashes long bodies in threads, and finds its data again', async () => {
     const where = { program: [EXECUTABLE], ...place() } as const
     const args = ['--location', join(where.cwd, 'data')]
     const body = Buffer.alloc(2 ** 21, 'x')
     const first = await startServerProcess({ ...where, args })
     assert.equal((await createContainer(first, 'box')).status, 201)
     assert.equal((await putBlob(first, '/box/a', body)).status, 201)
+    for (const page of ['console/page/main.js', 'docs/testing', 'docs/style.css'])
+      assert.equal((await fetch(`${first.adminUrl}/${page}`)).status, 200, page)
     assert.equal((await stop(first)).code, 0)
     const second = await startServerProcess({ ...where, args })
     assert.equal((await getBlob(second, '/box/a')).body.length, body.length)

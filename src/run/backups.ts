@@ -16,6 +16,8 @@ const NOTHING_TO_BACK_UP =
   'this server has no data folder: a backup of a database is made with pg_basebackup, and memory is saved with lazuli export'
 
 export function lazyBackups({ folder, store, betweenSweeps }: BackupWorld): BackupApi & {
+  /** When the last one was complete. */
+  completedMs(): number | undefined
   /** Stops the backup that is running. */
   close(): Promise<void>
 } {
@@ -30,6 +32,7 @@ export function lazyBackups({ folder, store, betweenSweeps }: BackupWorld): Back
     },
     state: () => jobs?.state() ?? { state: 'none' },
     stop: async () => (await jobs?.stop()) ?? { state: 'none' },
+    completedMs: () => jobs?.completedMs(),
     close: async () => {
       await jobs?.stop()
     },

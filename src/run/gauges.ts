@@ -4,6 +4,7 @@ import { StoreUnavailable } from '../kv/engine/unavailable.ts'
 import type { UnauthenticatedMemory } from '../memory/unauthenticated-memory.ts'
 import type { SmbView } from '../smb/view.ts'
 import { diskFreeGauge } from '../start/admin/disk-free.ts'
+import type { MetricName } from '../start/admin/metric-table.ts'
 import type { Gauge } from '../start/admin/metrics.ts'
 import type { ServiceName } from '../start/options/services.ts'
 import type { Store } from '../start/store/store.ts'
@@ -22,6 +23,8 @@ export type GaugeSource = {
   readonly folder: string | undefined
   readonly unauthenticated: Pick<UnauthenticatedMemory, 'bytes'>
   queryCount(): number
+  /** When the last backup was complete; undefined: none was. */
+  backedUpMs(): number | undefined
   /** undefined: another node is the home of the files. */
   files(): FileKv | undefined
   smb(): SmbView | undefined
@@ -32,15 +35,15 @@ export function serverGauges(source: GaugeSource): readonly Gauge[] {
   return [
     {
       name: 'lazuli_build_info',
-      help: 'Versions of Lazuli and Node.js; always 1',
       labels: { version: VERSION, node: process.versions.node },
       read: () => 1,
     },
-    { name: 'lazuli_store_bytes', help: 'Size of the store', read: store.sizeBytes },
+    { name: 'lazuli_store_bytes', read: store.sizeBytes },
     ...(folder === undefined ? [] : [diskFreeGauge(folder)]),
+    { name: 'lazuli_backup_completed_timestamp_seconds', read: () => backedUpSeconds(source) },
+    ...PROCESS_GAUGES,
     {
       name: 'lazuli_unauthenticated_bytes',
-      help: 'Memory held by unauthenticated connections',
       read: () => unauthenticated.bytes,
     },
     ...(services.includes('blob') ? [queriesGauge(source)] : []),
@@ -48,17 +51,33 @@ export function serverGauges(source: GaugeSource): readonly Gauge[] {
   ]
 }
 
+function backedUpSeconds({ backedUpMs }: GaugeSource): number | undefined {
+  const completedMs = backedUpMs()
+  return completedMs === undefined ? undefined : completedMs / 1_000
+}
+
+/** As other programs call them. */
+const PROCESS_GAUGES: readonly Gauge[] = [
+  { name: 'process_start_time_seconds', read: () => performance.timeOrigin / 1_000 },
+  { name: 'process_resident_memory_bytes', read: () => process.memoryUsage.rss() },
+  {
+    name: 'process_cpu_seconds_total',
+    read: () => {
+      const { user, system } = process.cpuUsage()
+      return (user + system) / 1e6
+    },
+  },
+]
+
 function queriesGauge({ queryCount }: GaugeSource): Gauge {
   return {
     name: 'lazuli_queries_running',
-    help: 'Query Blob Contents requests in progress',
     read: queryCount,
   }
 }
 
 type Held = {
-  readonly name: string
-  readonly help: string
+  readonly name: MetricName
   /** In the gauge that says whether the count ended at its limit. */
   readonly what: string
   readonly services: readonly ServiceName[]
@@ -68,7 +87,6 @@ type Held = {
 const HELD: readonly Held[] = [
   {
     name: 'lazuli_leases_active',
-    help: 'Active and breaking leases of containers, blobs, shares and files',
     what: 'leases',
     services: ['blob', 'file'],
     count: ({ store: { kv, moment } }) =>
@@ -76,7 +94,6 @@ const HELD: readonly Held[] = [
   },
   {
     name: 'lazuli_messages_invisible',
-    help: 'Messages of all queues that nobody can get now',
     what: 'messages',
     services: ['queue'],
     count: async ({ store: { kv, moment } }) => {
@@ -88,7 +105,6 @@ const HELD: readonly Held[] = [
   },
   {
     name: 'lazuli_smb_opens',
-    help: 'Files and directories that SMB clients hold open',
     what: 'opens',
     services: ['smb'],
     count: async ({ files }) => {
@@ -103,14 +119,13 @@ const HELD: readonly Held[] = [
 function heldGauges(source: GaugeSource): readonly Gauge[] {
   const { services, smb } = source
   const counted = HELD.filter((held) => held.services.some((each) => services.includes(each)))
-  const gauges = counted.flatMap((held) => {
-    const { name, help, what } = held
+  const gauges = counted.flatMap((held): readonly Gauge[] => {
+    const { name, what } = held
     const count = onceAtATime(() => whileAvailable(() => held.count(source)))
     return [
-      { name, help, read: async () => (await count())?.count },
+      { name, read: async () => (await count())?.count },
       {
         name: 'lazuli_count_is_lower_bound',
-        help: 'Whether a count above ended early, because there is too much to count: 1 or 0',
         labels: { count: what },
         read: async () => {
           const counts = await count()
@@ -120,8 +135,7 @@ function heldGauges(source: GaugeSource): readonly Gauge[] {
     ]
   })
   if (!services.includes('smb')) return gauges
-  const sessions = { name: 'lazuli_smb_sessions', help: 'SMB sessions' }
-  return [...gauges, { ...sessions, read: () => smb()?.sessionCount }]
+  return [...gauges, { name: 'lazuli_smb_sessions', read: () => smb()?.sessionCount }]
 }
 
 /** Scrapes at the same time share one count, and so do the two gauges of one scrape. */

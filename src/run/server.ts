@@ -159,6 +159,7 @@ export async function runServer(given: RunSettings): Promise<RunningServer> {
       folder: settings.location ?? bytesFolder(options.bytes),
       unauthenticated,
       queryCount: () => blob.queryCount(),
+      backedUpMs: () => backups?.completedMs(),
       files: () => files.kv(),
       smb: () => smb?.view(),
     }),
@@ -166,8 +167,7 @@ export async function runServer(given: RunSettings): Promise<RunningServer> {
       ? []
       : [
           {
-            name: 'lazuli_relayed_connections',
-            help: 'Connections for files that another node serves',
+            name: 'lazuli_relayed_connections' as const,
             read: () => files.relayedCount(),
           },
         ]),
@@ -193,6 +193,7 @@ export async function runServer(given: RunSettings): Promise<RunningServer> {
   const listeners: Listener[] = []
   const byService: { -readonly [K in keyof ServiceListeners]: ServiceListeners[K] } = {}
   let smb: SmbListener | undefined
+  let backups: ReturnType<typeof lazyBackups> | undefined
   const after = settings.after ?? ownClock?.after ?? afterDelay
   const local = { kv: store.kv, after }
   const sources = runCopySources(
@@ -321,13 +322,13 @@ export async function runServer(given: RunSettings): Promise<RunningServer> {
     if (services.includes('blob')) await blob.resumeCopies()
     await files.begin(byService)
     const sweeping = sweepEvery(store, log, flushLogs)
-    const backups = lazyBackups({
+    backups = lazyBackups({
       folder: settings.location,
       store,
       betweenSweeps: sweeping.between,
     })
     const close = async (): Promise<void> => {
-      await backups.close()
+      await backups?.close()
       await sweeping.stop()
       await closeAll()
     }

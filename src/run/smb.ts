@@ -50,7 +50,6 @@ export function loginReporter({
 }: Pick<RunContext, 'log' | 'metrics'>): (report: LoginReport) => void {
   const count = metrics.counter({
     name: 'lazuli_smb_logins_total',
-    help: 'SMB logins by outcome',
     label: 'outcome',
     values: LOGIN_OUTCOMES,
   })

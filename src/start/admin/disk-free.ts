@@ -5,7 +5,6 @@ import type { Gauge } from './metrics.ts'
 export function diskFreeGauge(folder: string): Gauge {
   return {
     name: 'lazuli_disk_free_bytes',
-    help: 'Free space of the disk with the content; without any, writes are refused',
     read: () => diskFreeBytes(folder),
   }
 }

@@ -32,7 +32,6 @@ test('the next scrape reports a blocked event loop', () => {
     hold()
     const lag = gauge.read()
     assert(lag > 0)
-    assert.match(gauge.help, /since the last scrape/)
   } finally {
     stop()
   }

@@ -39,7 +39,6 @@ export function watchEventLoop(log: Pick<Log, 'warn'>): EventLoopWatch {
   return {
     gauge: {
       name: 'lazuli_event_loop_lag_max_seconds',
-      help: 'Longest time since the last scrape that the event loop was blocked, delaying every request',
       read() {
         // The timer may be late right now, and fire only after this scrape.
         sample(performance.now())

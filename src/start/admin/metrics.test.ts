@@ -14,7 +14,7 @@ async function exposed(
   use: (metrics: ReturnType<typeof createMetrics>) => void,
 ): Promise<string[]> {
   let sizeBytes = 0
-  const store = { name: 'lazuli_store_bytes', help: 'Bytes on disk' }
+  const store = { name: 'lazuli_store_bytes' } as const
   const metrics = createMetrics([
     { ...store, labels: { part: 'records' }, read: () => (sizeBytes += 10) },
     { ...store, labels: { part: 'extents' }, read: () => 7 },
@@ -28,14 +28,14 @@ async function exposed(
 test('a counter starts with all of its values', async () => {
   const lines = await exposed((metrics) => {
     const values = ['accepted', 'refused'] as const
-    const count = metrics.counter({ name: 'lazuli_logins', help: 'Logins', label: 'how', values })
+    const count = metrics.counter({ name: 'lazuli_smb_logins_total', label: 'how', values })
     count('accepted')
     count('accepted')
   })
   for (const line of [
-    '# TYPE lazuli_logins counter',
-    'lazuli_logins{how="accepted"} 2',
-    'lazuli_logins{how="refused"} 0',
+    '# TYPE lazuli_smb_logins_total counter',
+    'lazuli_smb_logins_total{how="accepted"} 2',
+    'lazuli_smb_logins_total{how="refused"} 0',
   ]) {
     assert(lines.includes(line), line)
   }
@@ -131,12 +131,12 @@ test('failed logins are counted by service and code, from the first request on',
 
 test('a gauge without a value has no row', async () => {
   const metrics = createMetrics([
-    { name: 'lazuli_nothing', help: 'A', read: async () => undefined },
-    { name: 'lazuli_b', help: 'B', read: async () => 2 },
+    { name: 'lazuli_nodes', read: async () => undefined },
+    { name: 'lazuli_store_bytes', read: async () => 2 },
   ])
   const { text } = await metrics.expose()
-  assert.doesNotMatch(text, /lazuli_nothing/)
-  assert.match(text, /^lazuli_b 2$/m)
+  assert.doesNotMatch(text, /lazuli_nodes/)
+  assert.match(text, /^lazuli_store_bytes 2$/m)
 })
 
 test('each scrape shows the current numbers, and servers do not share them', async () => {

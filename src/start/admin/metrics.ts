@@ -2,6 +2,7 @@
 // the labels at each call (measured: 1.3 µs per request). prom-client only formats the output, and is loaded at the
 // first scrape (about 30 ms and 8 MiB).
 import { isRefusedByState } from '../../control/refusal.ts'
+import { METRICS, type Metric, type MetricName } from './metric-table.ts'
 
 export type RequestOutcome = {
   readonly status: number
@@ -15,12 +16,9 @@ export type RequestOutcome = {
 /** The metrics of one operation of one service. The caller keeps them, to save a lookup per request. */
 export type OperationMetrics = { record(outcome: RequestOutcome): void }
 
-/** A number that is read at each scrape, such as the size of the store. */
+/** A gauge or counter that is read at each scrape, such as the size of the store. */
 export type Gauge = {
-  /** By default, a gauge. A counter only grows. */
-  readonly type?: 'gauge' | 'counter'
-  readonly name: string
-  readonly help: string
+  readonly name: MetricName
   readonly labels?: Readonly<Record<string, string>>
   /** undefined: there is nothing to show now. */
   readonly read: () => number | undefined | Promise<number | undefined>
@@ -28,8 +26,7 @@ export type Gauge = {
 
 /** A counter with one label, whose values are known in advance: each starts at 0. */
 export type Counter<Value extends string> = {
-  readonly name: string
-  readonly help: string
+  readonly name: MetricName
   readonly label: string
   readonly values: readonly Value[]
 }
@@ -189,17 +186,13 @@ type Sample = {
 type Family = {
   readonly name: string
   readonly help: string
-  readonly type: 'counter' | 'gauge' | 'histogram'
+  readonly type: Metric['type']
   readonly values: readonly Sample[]
   readonly aggregator: 'sum'
 }
 
-function family(
-  type: Family['type'],
-  name: string,
-  help: string,
-  values: readonly Sample[],
-): Family {
+function family(name: MetricName, values: readonly Sample[]): Family {
+  const { type, help } = METRICS[name]
   return { type, name, help, values, aggregator: 'sum' }
 }
 
@@ -208,37 +201,18 @@ function requestFamilies(operations: readonly Operation[]): readonly Family[] {
   const of = (sample: (operation: Operation) => readonly Sample[]): readonly Sample[] =>
     requested.flatMap(sample)
   return [
-    family('counter', 'lazuli_requests_total', 'Requests by operation and status', of(byStatus)),
+    family('lazuli_requests_total', of(byStatus)),
+    family(DURATION, of(byDuration)),
     family(
-      'histogram',
-      DURATION,
-      'Time from the start of a request to the end of its response',
-      of(byDuration),
-    ),
-    family(
-      'counter',
       'lazuli_request_bytes_total',
-      'Bytes of request bodies',
       of(({ labels, requestBytes }) => [{ labels, value: requestBytes }]),
     ),
     family(
-      'counter',
       'lazuli_response_bytes_total',
-      'Bytes of response bodies',
       of(({ labels, responseBytes }) => [{ labels, value: responseBytes }]),
     ),
-    family(
-      'counter',
-      'lazuli_authentication_failures_total',
-      'REST requests whose sender could not be authenticated',
-      byLogin(requested),
-    ),
-    family(
-      'counter',
-      'lazuli_conflicts_total',
-      'Requests, and parts of batches, refused because of what another request did or holds, by error code',
-      operations.flatMap(byConflict),
-    ),
+    family('lazuli_authentication_failures_total', byLogin(requested)),
+    family('lazuli_conflicts_total', operations.flatMap(byConflict)),
   ]
 }
 
@@ -276,24 +250,22 @@ function byDuration({ labels, buckets, seconds }: Operation): readonly Sample[] 
 }
 
 function counterFamily(
-  { name, help, label }: Counter<string>,
+  { name, label }: Counter<string>,
   counts: ReadonlyMap<string, number>,
 ): Family {
   const values = [...counts].map(([of, value]) => ({ labels: { [label]: of }, value }))
-  return family('counter', name, help, values)
+  return family(name, values)
 }
 
 async function gaugeFamilies(gauges: readonly Gauge[]): Promise<readonly Family[]> {
   const values = await Promise.all(gauges.map(({ read }) => read()))
-  const families = new Map<string, { readonly gauge: Gauge; readonly samples: Sample[] }>()
-  for (const [at, gauge] of gauges.entries()) {
+  const families = new Map<MetricName, Sample[]>()
+  for (const [at, { name, labels = {} }] of gauges.entries()) {
     const value = values[at]
     if (value === undefined) continue
-    const same = families.get(gauge.name) ?? { gauge, samples: [] }
-    same.samples.push({ labels: gauge.labels ?? {}, value })
-    families.set(gauge.name, same)
+    const samples = families.get(name) ?? []
+    samples.push({ labels, value })
+    families.set(name, samples)
   }
-  return [...families.values()].map(({ gauge: { name, help, type = 'gauge' }, samples }) =>
-    family(type, name, help, samples),
-  )
+  return [...families].map(([name, samples]) => family(name, samples))
 }

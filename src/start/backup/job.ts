@@ -13,6 +13,7 @@ export class BackupJobs {
   readonly #live: LiveStore
   readonly #version: string
   #state: BackupState = { state: 'none' }
+  #completedMs: number | undefined
   #running: Promise<void> | undefined
   #stopping = new AbortController()
 
@@ -23,6 +24,11 @@ export class BackupJobs {
 
   state(): BackupState {
     return this.#state
+  }
+
+  /** Of the last complete one. */
+  completedMs(): number | undefined {
+    return this.#completedMs
   }
 
   /** Returns when it has begun. */
@@ -65,6 +71,7 @@ export class BackupJobs {
         }
         const message = backedUpLine(await backUp(source, writer, settings), place)
         this.#state = { state: 'done', place, message }
+        this.#completedMs = Date.now()
       } finally {
         await writer.close()
       }

@@ -1,6 +1,6 @@
 // `lazuli backup` and `lazuli restore` as people use them: of a running server and of a stopped one, to a folder and to a file.
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { SKIP_REASON, testServer } from '../src/postgres/harness.ts'
@@ -86,7 +86,7 @@ test('a running server is asked, which is the one of the data folder', async () 
   const second = await run({ args: ['backup', place, '--adminUrl', server.adminUrl] })
   assert.match(second.stdout, /; (\d+ bytes|[\d.]+ KiB) were new, and were checked\n$/)
   const wrong = await run({ args: ['backup', join(folder, 'inside'), '--location', folder, '--adminPort', adminPort] }) // prettier-ignore
-  assert.match(wrong.stderr, /^lazuli: place is inside the data folder/)
+  assert.match(wrong.stderr, /^lazuli: \S+ is inside the data folder/)
   const other = await startServerProcess({ args: ['--location', tempFolder('other')] })
   const asked = await run({ args: ['backup', place, '--location', folder, '--adminPort', new URL(other.adminUrl).port] }) // prettier-ignore
   assert.match(asked.stderr, /^lazuli: location is not the data folder of this server, which is /)
@@ -179,6 +179,36 @@ test('what is no backup, or can not be one, is refused in one line', async () =>
     assert.equal(ended.code, code, `${args.join(' ')}: ${ended.stderr}`)
     assert.match(ended.stderr, message)
   }
+})
+
+test('a damaged backup is restored only with --acceptDamage, which says what is lost', async () => {
+  const [folder, place] = [tempFolder('partly'), join(tempFolder('place'), 'backup')]
+  const server = await startServerProcess({ args: ['--location', folder] })
+  await createContainer(server, 'box')
+  for (const name of ['lost', 'kept'])
+    await putBlob(server, `/box/${name}`, Buffer.alloc(1_000_000, name))
+  await stop(server)
+  await run({ args: ['backup', place, '--location', folder] })
+  const [segment = ''] = readdirSync(join(place, 'extents'))
+  const path = join(place, 'extents', segment)
+  const bytes = readFileSync(path)
+  bytes[bytes.indexOf('lostlost') + 10] = 0
+  writeFileSync(path, bytes)
+  const data = join(tempFolder('restored'), 'data')
+  const args = ['restore', place, '--location', data]
+  const refused = await run({ args })
+  assert.equal(refused.code, 1)
+  assert.match(refused.stderr, /^sliceDamaged .*"lost"/m)
+  assert.match(
+    refused.stderr,
+    /lazuli: the copy has 1 problems; restore another backup, or .*--acceptDamage/,
+  )
+  const accepted = await run({ args: [...args, '--acceptDamage'] })
+  assert.equal(accepted.code, 0, accepted.stderr)
+  assert.match(accepted.stdout, /^sliceDamaged .*"lost"/m)
+  const restored = await startServerProcess({ args: ['--location', data] })
+  assertBytes((await getBlob(restored, '/box/kept')).body, Buffer.alloc(1_000_000, 'kept'))
+  await stop(restored)
 })
 
 test('the tar file is one that tar reads', async (t) => {

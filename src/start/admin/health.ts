@@ -22,7 +22,9 @@ export async function checkHealth(
       ? { exitCode: 0, line: 'ready' }
       : { exitCode: 1, line: `not ready: ${url} answers ${status}` }
   } catch (error) {
-    return { exitCode: 1, line: `not ready: ${url}: ${errorReason(error)}` }
+    const { notInFolder } = admin
+    const unused = notInFolder === undefined ? '' : `no server uses ${notInFolder}, and `
+    return { exitCode: 1, line: `not ready: ${unused}${url}: ${errorReason(error)}` }
   }
 }
 

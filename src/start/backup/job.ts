@@ -97,7 +97,9 @@ function failure(error: unknown): string {
 export function checkOutside(place: string, folder: string): void {
   const inside = relative(folder, place)
   if (inside.startsWith('..') || isAbsolute(inside)) return
-  throw new ControlError(`is inside the data folder ${folder}; choose another place`, 'place')
+  throw new ControlError(
+    `${place} is inside the data folder ${folder}, with which it would be lost; choose another place`,
+  )
 }
 
 function realPath(path: string): string {

@@ -10,14 +10,24 @@ import { openBackup } from './open-backup.ts'
 import { openRecordsEngine } from './records-engine.ts'
 import { openSegmentsVolume } from './segments-volume.ts'
 
-export type Restore = { readonly from: string; readonly to: StoreName }
+export type Restore = {
+  readonly from: string
+  readonly to: StoreName
+  /** Opens the store although some of its content is damaged. */
+  readonly acceptsDamage?: boolean
+}
 
 /** Returns lines to print. Throws StartError if it is not complete. */
-export function runRestore({ from, to }: Restore, run: CopyRun): Promise<readonly string[]> {
+export function runRestore(
+  { from, to, acceptsDamage = false }: Restore,
+  run: CopyRun,
+): Promise<readonly string[]> {
   return runCopyFrom(() => openBackupSource(from), to, {
     ...run,
     done: 'restored',
     what: 'restore',
+    acceptsDamage,
+    ifDamaged: `restore another backup, or run the same command with --acceptDamage to use what is not damaged; lazuli backup ${from} --verify says whether the backup is`,
   })
 }
 

@@ -4,7 +4,7 @@ import { FolderDiffers } from '../../extent/file/folder-id.ts'
 import { BytesKindDiffers } from '../../node/bytes-kind.ts'
 import type { CopyCommand, StoreName } from '../options/command.ts'
 import { StartError } from '../start-error.ts'
-import { copyStore } from './copy.ts'
+import { copyStore, type CopyOptions } from './copy.ts'
 import { openSource, openTarget, type CopySource, type OpenSettings } from './place.ts'
 import { bytesText, type Progress } from './progress.ts'
 
@@ -19,7 +19,11 @@ export function runCopy({ from, to }: CopyCommand, run: CopyRun): Promise<readon
 }
 
 /** What people call it: `the copy was stopped`, `copied 5 records`. */
-export type NamedRun = CopyRun & { readonly what: string; readonly done: string }
+export type NamedRun = CopyRun &
+  Pick<CopyOptions, 'ifDamaged' | 'acceptsDamage'> & {
+    readonly what: string
+    readonly done: string
+  }
 
 export async function runCopyFrom(
   openFrom: () => Promise<CopySource>,

@@ -30,6 +30,10 @@ export type CopyOptions = {
   readonly signal: AbortSignal
   /** Records per transaction. */
   readonly recordsMax?: number
+  /** What to do if the target is not whole; by default, what helps if the source is a store. */
+  readonly ifDamaged?: string
+  /** Completes the copy although some of its content is damaged. */
+  readonly acceptsDamage?: boolean
 }
 
 export type Copied = {
@@ -165,10 +169,13 @@ class Copy {
     const lines = fsckLines(await namedCheck(kv, check))
     this.#options.signal.throwIfAborted()
     if (check.problemCount === 0) return lines
+    const {
+      acceptsDamage = false,
+      ifDamaged = `check ${this.#source.text} with lazuli fsck, which has the same unless the copy went wrong`,
+    } = this.#options
+    if (acceptsDamage) return lines
     for (const line of lines) this.#options.progress.say(line)
-    throw new StartError(
-      `the copy has ${check.problemCount} problems; check ${this.#source.text} with lazuli fsck, which has the same unless the copy went wrong`,
-    )
+    throw new StartError(`the copy has ${check.problemCount} problems; ${ifDamaged}`)
   }
 
   /** From here on, servers open the target. */

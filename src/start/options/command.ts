@@ -53,6 +53,7 @@ export type RestoreCommand = {
   /** An absolute path. */
   readonly from: string
   readonly to: StoreName
+  readonly acceptsDamage: boolean
 }
 
 export type HelpCommand = {
@@ -196,7 +197,7 @@ function decodeBackup(
 const NO_DATABASE_BACKUP =
   'lazuli backup is for data folders. Back up a database with pg_basebackup and its WAL, and --bytes folder:PATH with a snapshot of the file system; see docs/operations.md'
 
-function decodeRestore({ words }: Flags, options: Options, cwd: string): RestoreCommand {
+function decodeRestore({ words, command }: Flags, options: Options, cwd: string): RestoreCommand {
   const [, from] = words
   if (from === undefined) throw usageError('lazuli restore needs a folder or a .tar file')
   const { store: url, bytes, location } = options
@@ -205,7 +206,8 @@ function decodeRestore({ words }: Flags, options: Options, cwd: string): Restore
     url === undefined
       ? { folder: locationPath(location, cwd) }
       : { url, bytesFolder: folder && resolve(cwd, folder) }
-  return { kind: 'restore', from: resolve(cwd, from), to }
+  const acceptsDamage = command.has('acceptDamage')
+  return { kind: 'restore', from: resolve(cwd, from), to, acceptsDamage }
 }
 
 /** The others are not sent to the server. */

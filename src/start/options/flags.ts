@@ -35,6 +35,11 @@ export const COMMAND_FLAGS = {
     of: ['backup'],
     help: 'check the backup that is there, and write nothing',
   },
+  acceptDamage: {
+    placeholder: undefined,
+    of: ['restore'],
+    help: 'complete the restore although some content is damaged, and say what',
+  },
   follow: { placeholder: undefined, of: ['journal'], help: 'go on with new entries' },
   conflicts: {
     placeholder: undefined,

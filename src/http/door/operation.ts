@@ -76,11 +76,11 @@ export function tableOf<Service>(
   operations: readonly Operation<Service>[],
   levelOf: (request: Request) => Level,
 ): OperationTable<Service> {
-  const rows = new Map<string, Operation<Service>[]>()
+  const rows = new Map<string, Candidate<Service>[]>()
   for (const operation of operations) {
     for (const method of operation.methods) {
       const line = lineOf(method, operation.level, operation.restype, operation.comp)
-      rows.set(line, [...(rows.get(line) ?? []), operation])
+      rows.set(line, [...(rows.get(line) ?? []), { operation, query: lowerCased(operation.query) }])
     }
   }
   return {
@@ -89,18 +89,23 @@ export function tableOf<Service>(
       const level = levelOf(request)
       const [restype, comp] = [request.query.get('restype'), request.query.get('comp')]
       for (const row of rows.get(lineOf(request.method, level, restype, comp)) ?? []) {
-        const isIt = row.when === undefined || row.when(request)
-        if (isIt && (row.query === undefined || hasQuery(request, row.query))) return row
+        const { operation, query } = row
+        if (operation.when?.(request) !== false && hasQuery(request, query)) return operation
       }
       throw noSuchOperation(operations, level, request)
     },
   }
 }
 
-function hasQuery({ query }: Request, wanted: Readonly<Record<string, string>>): boolean {
-  return Object.entries(wanted).every(
-    ([name, value]) => query.get(name.toLowerCase())?.toLowerCase() === value.toLowerCase(),
-  )
+type Fields = readonly (readonly [name: string, value: string])[]
+type Candidate<Service> = { readonly operation: Operation<Service>; readonly query: Fields }
+
+function lowerCased(query: Readonly<Record<string, string>> = {}): Fields {
+  return Object.entries(query).map(([name, value]) => [name.toLowerCase(), value.toLowerCase()])
+}
+
+function hasQuery({ query }: Request, wanted: Fields): boolean {
+  return wanted.every(([name, value]) => query.get(name)?.toLowerCase() === value)
 }
 
 function lineOf(method: string, level: Level, restype = '', comp = ''): string {

@@ -1,6 +1,7 @@
 // Response headers of paths, the same in every operation.
 import { formatHttpDate } from '../../http/protocol/date.ts'
 import { contentRange } from '../../http/protocol/range.ts'
+import { derived } from '../../kv/derived.ts'
 import type { ByteRange } from '../../extent/content/interval-map.ts'
 import { accessOf } from '../../storage/blob/path/access.ts'
 import { hasFolderMark } from '../../storage/blob/path/link.ts'
@@ -22,6 +23,18 @@ export function pathHeaders(
   nowMs: number,
   showsProperties = true,
 ): readonly string[] {
+  const make = () => makeHeaders(blob, range, nowMs, showsProperties)
+  // The headers of a lease change with time, so they can't be cached.
+  if (range !== undefined || blob.lease !== undefined) return make()
+  return derived(blob, showsProperties ? 'path headers' : 'path status', make)
+}
+
+function makeHeaders(
+  blob: Blob,
+  range: ByteRange | undefined,
+  nowMs: number,
+  showsProperties: boolean,
+): string[] {
   const { headers: stored, lengthBytes } = blob
   const { from, to } = range ?? { from: 0, to: lengthBytes }
   const headers = [

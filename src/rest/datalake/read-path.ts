@@ -9,8 +9,10 @@ import { pathHeaders } from './path-answer.ts'
 import type { LakeCall } from './service.ts'
 
 export async function runReadPath(given: LakeCall): Promise<Answer> {
-  const access = { actor: actorOf(given.identity), need: 'read' } as const
-  const call = { ...given, request: { ...given.request, access } }
+  const actor = actorOf(given.identity)
+  const access = { actor, need: 'read' } as const
+  const isFree = actor.kind === 'superuser'
+  const call = isFree ? given : { ...given, request: { ...given.request, access } }
   const { request, service, identity } = call
   const read = await readBytes(call)
   const { range, blob } = read

@@ -1,10 +1,6 @@
 // Flush Data: what was appended up to a position becomes content, in one step. Nothing may be missing or too much.
 import { putMapRecord } from '../../extent/content/map.ts'
-import {
-  addReferences,
-  removeReferences,
-  replaceReferences,
-} from '../../extent/content/reference.ts'
+import { addReferences, removeReferences } from '../../extent/content/reference.ts'
 import { decodeKey } from '../../kv/key.ts'
 import type { Entry, Key, Step, Tx } from '../../kv/kv.ts'
 import { decodeRecord, encodeRecord } from '../../kv/record.ts'
@@ -12,7 +8,7 @@ import { giveWay } from '../../kv/step.ts'
 import { nextStamp, type Moment } from '../../node/moment.ts'
 import { checkEncryptedAs } from '../blob/encryption.ts'
 import { afterWrite } from '../blob/blob.ts'
-import { RECORD_BLOCKS_MAX, type BlobContent } from '../blob/content/content.ts'
+import type { BlobContent } from '../blob/content/content.ts'
 import {
   discardBlock,
   getStaging,
@@ -53,7 +49,8 @@ export type FlushData = {
   readonly newId: number
 }
 
-type Part = { readonly entry: Entry; readonly position: number; readonly block: StagedBlock }
+type Part = { readonly position: number; readonly block: StagedBlock }
+type StagedPart = Part & { readonly entry: Entry }
 
 export function* flushData(
   tx: Tx,
@@ -80,8 +77,18 @@ export function* appendAndFlush(
     const blob = yield* appendNow(tx, target, bytes, moment)
     return { blob, isLeaseRenewed: target.used.isRenewed }
   }
-  yield* stageAppend(tx, target, append.position, bytes, moment)
   const position = append.position + bytes.lengthBytes
+  const { containerId, name, stored } = target
+  if ((yield* getStaging(tx, containerId, name, moment.nowMs)) === undefined) {
+    // Nothing was appended before: these bytes need no place of their own until they are content.
+    const parts = partsUpTo(
+      [{ position: append.position, block: bytes }],
+      stored.blob.lengthBytes,
+      position,
+    )
+    return yield* commitParts(tx, target, parts, flush, moment)
+  }
+  yield* stageAppend(tx, target, append.position, bytes, moment)
   const whole = { ...flush, position, retainsUncommittedData: false }
   return yield* flushTarget(tx, target, whole, moment)
 }
@@ -89,17 +96,28 @@ export function* appendAndFlush(
 function* flushTarget(
   tx: Tx,
   target: FileTarget,
-  { position, retainsUncommittedData, headers, newId }: Omit<FlushData, 'guard' | 'leaseUse'>,
+  { position, retainsUncommittedData, ...flush }: Omit<FlushData, 'guard' | 'leaseUse'>,
   moment: Moment,
 ): Step<Appended> {
-  const { containerId, name, key, stored, used } = target
-  const { blob: current } = stored
+  const { containerId, name, stored } = target
   const staging = yield* getStaging(tx, containerId, name, moment.nowMs)
   const staged = staging === undefined ? [] : yield* stagedParts(tx, target, staging)
-  const parts = partsUpTo(staged, current.lengthBytes, position)
+  const parts = partsUpTo(staged, stored.blob.lengthBytes, position)
   if (staging !== undefined) {
     yield* discardParts(tx, target, staging, retainsUncommittedData ? parts : staged)
   }
+  return yield* commitParts(tx, target, parts, flush, moment)
+}
+
+/** The parts become content. They are no longer staged. */
+function* commitParts(
+  tx: Tx,
+  { key, stored, used }: FileTarget,
+  parts: readonly Part[],
+  { headers, newId }: Pick<FlushData, 'headers' | 'newId'>,
+  moment: Moment,
+): Step<Appended> {
+  const { blob: current } = stored
   const content = yield* withParts(tx, key, current, parts, newId)
   const stamp = nextStamp(current.stamp, moment)
   const { inline: _inline, content: _content, map: _map, ...rest } = current
@@ -129,8 +147,8 @@ function* stagedParts(
   tx: Tx,
   { containerId, name }: FileTarget,
   { id, blockCount }: Staging,
-): Step<readonly Part[]> {
-  const parts: Part[] = []
+): Step<readonly StagedPart[]> {
+  const parts: StagedPart[] = []
   for (const entry of yield* scanStagedBlocks(tx, { containerId, name, id }, blockCount)) {
     const position = positionOfBlockId(String(decodeKey(entry.key).at(-1)))
     parts.push({ entry, position, block: decodeRecord<StagedBlock>(entry.value) })
@@ -140,7 +158,7 @@ function* stagedParts(
 }
 
 /** They follow each other without gap or overlap, from the current end of the file to its new one. */
-function partsUpTo(staged: readonly Part[], from: number, to: number): readonly Part[] {
+function partsUpTo<P extends Part>(staged: readonly P[], from: number, to: number): readonly P[] {
   let end = from
   let count = 0
   for (const { position, block } of staged) {
@@ -157,13 +175,16 @@ function* discardParts(
   tx: Tx,
   { containerId, name }: FileTarget,
   staging: Staging,
-  parts: readonly Part[],
+  parts: readonly StagedPart[],
 ): Step<void> {
   for (const { entry } of parts) yield* discardBlock(tx, entry)
   const blockCount = staging.blockCount - parts.length
   if (blockCount === 0) tx.delete(stagingKey(containerId, name))
   else saveStaging(tx, containerId, name, { ...staging, blockCount })
 }
+
+/** More pieces would make each flush of a growing file read and write a longer record. */
+const RECORD_PIECES_MAX = 16
 
 /** The content with the parts at its end: in the record while there are few pieces, then in a map. */
 function* withParts(
@@ -183,11 +204,10 @@ function* withParts(
   if (parts.length === 0)
     return inline === true ? { ...length, inline } : { ...length, ...(content && { content }) }
   const before = content?.pieces ?? []
-  const pieces = [...before, ...parts.flatMap(({ block }) => block.content.pieces)]
-  if (pieces.length <= RECORD_BLOCKS_MAX) {
-    const after = { id: content?.id ?? newId, pieces }
-    if (content === undefined) yield* addReferences(tx, key, after)
-    else yield* replaceReferences(tx, key, content, after)
+  const added = parts.flatMap(({ block }) => block.content.pieces)
+  if (before.length + added.length <= RECORD_PIECES_MAX) {
+    const after = { ...(content ?? { id: newId }), pieces: [...before, ...added] }
+    yield* addReferences(tx, key, { ...after, pieces: added })
     return { ...length, content: after }
   }
   if (content !== undefined) {

@@ -52,6 +52,7 @@ const ANY_PORTS = {
   tablePort: 0,
   filePort: 0,
   smbPort: 0,
+  dfsPort: 0,
   webPort: 0,
 }
 

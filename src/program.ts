@@ -138,7 +138,9 @@ async function main(): Promise<number> {
       const { runSteer } = await import('./start/steer/run.ts')
       const unread = new AbortController()
       process.stdout.on('error', () => unread.abort())
-      await runSteer(command, { print: printLines, signal: unread.signal })
+      const { screenOf } = await import('./start/steer/screen.ts')
+      const screen = screenOf(process.stdout, process.env)
+      await runSteer(command, { print: printLines, signal: unread.signal, screen })
       return 0
     }
     case 'torture': {

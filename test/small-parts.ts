@@ -50,6 +50,7 @@ export function smallParts() {
     list: () => [barrier],
     find: (id) => (id === '1' ? found : undefined),
     remove: (id) => id === '1',
+    clear: () => void asked.push(['clear barriers']),
   }
   const faults: FaultApi = {
     add: (rule) => {
@@ -59,7 +60,7 @@ export function smallParts() {
     },
     list: () => [],
     remove: (id) => id === '1',
-    clear: () => undefined,
+    clear: () => void asked.push(['clear faults']),
   }
   const held: HeldApi = {
     leases: async () => [
@@ -98,7 +99,7 @@ export function smallParts() {
     seed: (folder: string) => ask('seed', folder),
     export: (folder: string) => ask('export', folder),
   }
-  const races = { races: () => [], test: () => '' }
+  const races = { races: () => [], expectNoRaces: () => ask('expectNoRaces'), test: () => '' }
   const parts: ControlParts = {
     journal: filledJournal(),
     held,

@@ -222,6 +222,8 @@ export interface BarrierApi {
   list(): readonly BarrierState[]
   find(id: string): Barrier | undefined
   remove(id: string): boolean
+  /** Removes all. */
+  clear(): void
 }
 
 export type FaultEffect =

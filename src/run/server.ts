@@ -50,6 +50,7 @@ import { prepareLocation } from '../start/store/location.ts'
 import { tightenLocation } from '../start/store/private-folder.ts'
 import type { Log } from '../start/log/log.ts'
 import { createMetrics, type Metrics } from '../start/admin/metrics.ts'
+import type { Journal } from '../control/journal.ts'
 import { allowedHosts, bytesFolder, journalLimits, type Options } from '../start/options/options.ts'
 import { openStore, type Clock, type Store } from '../start/store/store.ts'
 import { loadTls, type Tls } from '../start/tls/tls.ts'
@@ -387,8 +388,10 @@ function partsOf(
     'overview' | 'held' | 'clock' | 'snapshots' | 'states' | 'backups' | 'storage'
   >,
 ): ControlParts {
+  const api = async (kept: Journal) => (await import('../control/race/race.ts')).createRaces(kept)
   const races = journal && {
-    races: async () => (await import('../control/race/race.ts')).createRaces(journal).races(),
+    races: async () => (await api(journal)).races(),
+    expectNoRaces: async () => (await api(journal)).expectNoRaces(),
     test: async (race: RaceKey) =>
       (await import('../control/race/replay/race-test.ts')).raceTest(journal, race),
   }

@@ -7,6 +7,8 @@ import { startServer, type LazuliServer } from '../../src/server.ts'
 import type { JsonSchema } from '../../src/start/admin/api/schema.ts'
 import { rawRequest } from '../harness.ts'
 import { fits } from '../json-schema.ts'
+import { DISPOSITION } from '../smb/client-message.ts'
+import { SmbClient } from '../smb/smb-client.ts'
 import { cleanUp, run, tempFolder } from '../server-process.ts'
 
 let server: LazuliServer
@@ -40,6 +42,9 @@ async function ask(line: string, body?: object): Promise<{ status: number; value
   return { status: answer.status, value: await answer.json() }
 }
 
+/** Routes whose answers were checked. */
+const checked = new Set<string>()
+
 /** Asks, and checks the answer with the description that the server gives of itself. */
 async function done(path: string, line: string, body?: object): Promise<unknown> {
   const { status, value } = await ask(line, body)
@@ -50,6 +55,7 @@ async function done(path: string, line: string, body?: object): Promise<unknown>
       ?.schema
   assert(schema !== undefined, `${path} is described`)
   assert(fits(schema, value), `${line}: ${JSON.stringify(value)} fits ${JSON.stringify(schema)}`)
+  checked.add(`${method} /api/${path}`)
   return value
 }
 
@@ -107,6 +113,7 @@ test('the clock is held, advanced and set', async () => {
   await done('clock', 'POST clock', { advance: 'PT60S' })
   await done('clock', 'POST clock', { advance: 1_000 })
   await done('clock', 'POST clock', { run: true })
+  await done('clock', 'GET clock')
   const wrong = await ask('POST clock', { advance: 'soon' })
   assert.equal(wrong.status, 400)
   assert.match(JSON.stringify(wrong.value), /"message":".*PT60S/)
@@ -166,6 +173,85 @@ test('snapshots, reset, seed and export', async () => {
   assert.equal((await ask('POST snapshots/none/restore')).status, 400)
   const none = await ask('POST seed', { folder: join(folder, 'none') })
   assert(none.status >= 400 && none.status < 500, JSON.stringify(none))
+})
+
+test('the journal, its entries, the timeline and races', async () => {
+  const { lastId } = (await done('journal', 'GET journal?conflicts=true')) as { lastId: number }
+  assert(lastId > 0)
+  await done('journal/{id}', `GET journal/${lastId}`)
+  await done('timeline', 'GET timeline?resource=/devstoreaccount1')
+  await done('overview', 'GET overview')
+  await send('PUT', '/raced?restype=container')
+  const put = (client: string) => send('PUT', '/raced/doc', { 'x-lazuli-client': client })
+  for (const client of ['A', 'B']) {
+    await put(client)
+    await send('GET', '/raced/doc', { 'x-lazuli-client': client })
+  }
+  await put('A')
+  const { races } = (await done('races', 'GET races')) as {
+    races: { kind: string; entries: { id: number }[] }[]
+  }
+  assert.deepEqual(
+    races.map(({ kind }) => kind),
+    ['lost update'],
+  )
+  const query = `entry=${races[0]?.entries.at(-1)?.id}&kind=lost+update`
+  await done('races/test', `GET races/test?${query}`)
+  const refused = await ask('GET races?expectNoRaces=true')
+  assert.equal(refused.status, 409)
+  assert.match(JSON.stringify(refused.value), /1 race:.*1\. lost update: .*If-Match/)
+  const command = await run({
+    args: ['races', '--expectNoRaces', '--adminUrl', server.adminUrl ?? ''],
+  })
+  assert.deepEqual([command.code, command.stdout], [1, ''])
+  assert.match(command.stderr, /^lazuli: 1 race:\n1\. lost update: /)
+  await done('journal', 'DELETE journal')
+  await done('races', 'GET races?expectNoRaces=true')
+})
+
+test('all barriers and faults are removed together', async () => {
+  await done('barriers', 'POST barriers', { at: 'read' })
+  await done('faults', 'POST faults', { effect: { status: 503 } })
+  await done('barriers', 'DELETE barriers')
+  await done('faults', 'DELETE faults')
+  assert.deepEqual([server.barriers.list(), server.faults.list()], [[], []])
+})
+
+test('messages, opens and a backup', async () => {
+  const queue = (method: string, path: string, body?: string) =>
+    rawRequest(
+      { blobPort: server.queuePort },
+      { method, path, ...(body !== undefined && { body }) },
+    )
+  await queue('PUT', '/jobs')
+  await queue(
+    'POST',
+    '/jobs/messages',
+    '<QueueMessage><MessageText>job</MessageText></QueueMessage>',
+  )
+  await queue('GET', '/jobs/messages')
+  const { messages } = (await done('messages/invisible', 'GET messages/invisible')) as {
+    messages: Record<string, string>[]
+  }
+  const { account, queue: name, messageId } = messages[0] ?? {}
+  await done('messages/visible', 'POST messages/visible', { account, queue: name, messageId })
+  await rawRequest({ blobPort: server.filePort }, { method: 'PUT', path: '/share?restype=share' })
+  const smb = await SmbClient.connect({ port: server.smbPort, share: 'share' })
+  await smb.open('f', { disposition: DISPOSITION.create })
+  const { opens } = (await done('opens', 'GET opens')) as { opens: { id: string }[] }
+  await done('opens/{id}', `DELETE opens/${opens[0]?.id}`)
+  smb.end()
+  await done('backup', 'GET backup')
+})
+
+test('every route has been asked, except those of the console and the backup of a store in memory', () => {
+  const all = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method} ${path}`),
+  )
+  const others = all.filter(
+    (route) => !checked.has(route) && !/\/(storage|accounts|sas|traffic)\b/.test(route),
+  )
+  assert.deepEqual(others, ['get /api/journal/stream', 'post /api/backup', 'delete /api/backup'])
 })
 
 for (const line of [

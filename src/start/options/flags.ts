@@ -54,6 +54,13 @@ export const COMMAND_FLAGS = {
   operation: { placeholder: 'NAME', of: ['journal'], help: 'only this operation' },
   client: { placeholder: 'NAME', of: ['journal'], help: 'only this client' },
   status: { placeholder: 'STATUS', of: ['journal'], help: 'only this status' },
+  since: { placeholder: 'NUMBER', of: ['journal'], help: 'only entries after this one' },
+  countMax: { placeholder: 'COUNT', of: ['journal'], help: 'only the newest entries' },
+  expectNoRaces: {
+    placeholder: undefined,
+    of: ['races'],
+    help: 'exit with 1 if there are races, for scripts',
+  },
   account: { placeholder: 'NAME', of: ['reset'], help: 'only this account' },
   service: {
     placeholder: 'blob|queue|table|file',

@@ -1,5 +1,7 @@
 // Asks the admin port of a running server. Whatever goes wrong is one line that says what to do.
+import { ControlError } from '../../control/control-error.ts'
 import { errorReason, StartError } from '../start-error.ts'
+import { wrapText } from '../text-table.ts'
 
 export type AskedServer = { readonly adminUrl: string; readonly token: string | undefined }
 
@@ -64,13 +66,24 @@ async function send(
 
 type Refused = { readonly error?: { readonly field?: string; readonly message?: string } }
 
-function refusal(server: AskedServer, status: number, text: string): StartError {
+function refusal(server: AskedServer, status: number, text: string): Error {
   const { error } = decodeJson(server, text) as Refused
   const message = [error?.field, error?.message ?? `it answers ${status}`].filter(Boolean).join(' ')
+  // Races have a paragraph each.
+  if (status === 409) return new ControlError(paragraphsOf(message))
   if (status !== 401) return new StartError(message)
   return new StartError(
     `${message}; give the token of ${server.adminUrl} with --controlToken or LAZULI_CONTROL_TOKEN`,
   )
+}
+
+const PARAGRAPH_WIDTH = 100
+
+function paragraphsOf(message: string): string {
+  return message
+    .split('\n')
+    .flatMap((line) => wrapText(line, PARAGRAPH_WIDTH))
+    .join('\n')
 }
 
 function decodeJson({ adminUrl }: AskedServer, text: string): unknown {

@@ -36,6 +36,21 @@ function get(path: string, show: Shown): Action {
   return { words: '', call: () => ({ method: 'GET', path }), show }
 }
 
+/** The flags of the command are the fields of the query. */
+function filtered(path: string, show: Shown): Action {
+  const call: Action['call'] = (_, { fields }) => ({
+    method: 'GET',
+    path,
+    query: Object.fromEntries(fields),
+  })
+  return { words: '', call, show }
+}
+
+/** All of them. */
+function remove(path: string): Action {
+  return { words: '', call: () => ({ method: 'DELETE', path }), show: DONE }
+}
+
 function post(
   path: string,
   words: string,
@@ -58,7 +73,10 @@ function at(
 /** By the name of the command and the word behind it; '' is the command alone. */
 // prettier-ignore
 export const ACTIONS: Readonly<Record<SteerName, Readonly<Record<string, Action>>>> = {
-  journal: { '': { words: '', call: (_, { fields }) => ({ method: 'GET', path: 'journal', query: Object.fromEntries(fields) }), show: showJournal } },
+  journal: {
+    '': filtered('journal', showJournal),
+    clear: remove('journal'),
+  },
   leases: {
     '': get('leases', showLeases),
     break: post('leases/break', 'RESOURCE [KIND]', ([resource, kind]) => ({ resource, kind }), DONE),
@@ -74,7 +92,7 @@ export const ACTIONS: Readonly<Record<SteerName, Readonly<Record<string, Action>
   locks: { '': get('locks', showLocks) },
   copies: { '': get('copies', showCopies) },
   uncommitted: { '': get('uncommitted', showUncommitted) },
-  races: { '': get('races', showRaces) },
+  races: { '': filtered('races', showRaces) },
   clock: {
     '': get('clock', showClock),
     hold: post('clock', '', () => ({ hold: true }), showClock),
@@ -87,12 +105,16 @@ export const ACTIONS: Readonly<Record<SteerName, Readonly<Record<string, Action>
     hold: post('barriers', 'JSON', ([rule]) => decodeRule(rule, '{"at":"checked","match":{"operation":"Put Blob"}}'), showBarrier),
     release: { words: 'ID [CLIENT …]', show: showBarrier,
       call: ([id = '', ...clients]) => ({ method: 'POST', path: `barriers/${encodeURIComponent(id)}/release`, body: { clients } }) },
+    held: { words: 'ID [COUNT]', show: showBarrier,
+      call: ([id = '', count = '1']) => ({ method: 'GET', path: `barriers/${encodeURIComponent(id)}`, query: { held: count } }) },
     remove: at('DELETE', (id) => `barriers/${id}`, 'ID', DONE),
+    clear: remove('barriers'),
   },
   faults: {
     '': get('faults', showFaults),
     add: post('faults', 'JSON', ([rule]) => decodeRule(rule, '{"match":{"operation":"Put Blob"},"effect":{"status":503},"times":1}'), showFault),
     remove: at('DELETE', (id) => `faults/${id}`, 'ID', DONE),
+    clear: remove('faults'),
   },
   snapshots: {
     '': get('snapshots', showSnapshots),

@@ -1,25 +1,47 @@
-// The journal in a terminal: a line for each request, and one more that says to whom it lost.
+// The journal in a terminal: a line for each request, and more that say to whom it lost.
 import type { JournalEntry } from '../../control/entry.ts'
-import { cutText, printableText } from '../text-table.ts'
+import { cutText, printableText, wrapText } from '../text-table.ts'
+import { colored, type Color, type Screen } from './screen.ts'
 
-const WIDTHS = { time: 12, id: 7, client: 16, operation: 24, status: 3, resource: 48 } as const
+type Cells = {
+  readonly time: string
+  readonly id: string
+  readonly client: string
+  readonly operation: string
+  readonly status: string
+  readonly resource: string
+}
 
-export const JOURNAL_TITLE = row('TIME', '#', 'CLIENT', 'OPERATION', '', 'RESOURCE')
+export function journalTitle(screen: Screen): string {
+  const title = { time: 'TIME', id: '#', client: 'CLIENT', operation: 'OPERATION', status: '', resource: 'RESOURCE' } // prettier-ignore
+  return colored(row(title, screen), 'bold', screen)
+}
 
-export function entryLines(entry: JournalEntry): readonly string[] {
+export function entryLines(entry: JournalEntry, screen: Screen): readonly string[] {
   const { id, time, client, operation, status, resource } = entry
-  const first = row(
-    time.slice(11, 23),
-    `#${id}`,
-    client.name,
+  const cells = {
+    time: time.slice(11, 23),
+    id: `#${id}`,
+    client: client.name,
     operation,
-    statusText(status),
+    status: statusText(status),
     resource,
-  )
+  }
+  const color = colorOf(entry)
+  const first = row(cells, screen, color)
   const why = whyText(entry)
-  return why === undefined
-    ? [first]
-    : [first, `${' '.repeat(WIDTHS.time + 2)}${printableText(why)}`]
+  if (why === undefined) return [first]
+  const lines = wrapText(why, screen.width - WHY_AT)
+  return [first, ...lines.map((line) => ' '.repeat(WHY_AT) + colorText(line, color, screen))]
+}
+
+function colorOf({ isConflict, errorCode }: JournalEntry): Color | undefined {
+  if (isConflict) return 'red'
+  return errorCode === undefined ? undefined : 'yellow'
+}
+
+function colorText(text: string, color: Color | undefined, screen: Screen): string {
+  return color === undefined ? text : colored(text, color, screen)
 }
 
 /** The name of an NTSTATUS is too long for the column; an error is named in full in the second line. */
@@ -29,24 +51,39 @@ function statusText(status: JournalEntry['status']): string {
   return status === 'SUCCESS' ? 'OK' : 'err'
 }
 
-function row(
-  time: string,
-  id: string,
-  client: string,
-  operation: string,
-  status: string,
-  resource: string,
-): string {
-  const cells = { time, id, client, operation, status, resource }
-  return Object.entries(WIDTHS)
-    .map(([name, width]) => {
-      const text = printableText(cells[name as keyof typeof cells])
-      // Of a name, the beginning tells more.
-      const keepsEnd = name === 'resource' || name === 'client'
-      return (keepsEnd ? cutText(text, width) : text.slice(0, width)).padEnd(width)
-    })
-    .join('  ')
-    .trimEnd()
+const GAP = '  '
+const FIXED = { time: 12, id: 7, status: 3 } as const
+const WHY_AT = FIXED.time + GAP.length
+
+/** Clients and operations get a share of what the other columns leave; the rest is the resource's. */
+function widthsFor({ width }: Screen): Readonly<Record<keyof Cells, number>> {
+  const free = width - FIXED.time - FIXED.id - FIXED.status - 5 * GAP.length
+  const client = share(free, 0.18, 8, 24)
+  const operation = share(free, 0.27, 14, 28)
+  return { ...FIXED, client, operation, resource: free - client - operation }
+}
+
+function share(width: number, part: number, least: number, most: number): number {
+  return Math.min(most, Math.max(least, Math.round(width * part)))
+}
+
+const ORDER = ['time', 'id', 'client', 'operation', 'status', 'resource'] as const
+
+function row(cells: Cells, screen: Screen, statusColor?: Color): string {
+  const widths = widthsFor(screen)
+  const texts = ORDER.map((name) => {
+    const width = widths[name]
+    const text = printableText(cells[name])
+    // Of a name, the end tells more.
+    const cut = name === 'operation' ? cutEnd(text, width) : cutText(text, width)
+    const padded = name === 'resource' ? cut : cut.padEnd(width)
+    return name === 'status' ? colorText(padded, statusColor, screen) : padded
+  })
+  return texts.join(GAP).trimEnd()
+}
+
+function cutEnd(text: string, width: number): string {
+  return text.length <= width ? text : `${text.slice(0, width - 1)}…`
 }
 
 function whyText({ errorCode, refusedBy, lostTo, winner }: JournalEntry): string | undefined {

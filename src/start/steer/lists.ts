@@ -1,4 +1,4 @@
-// The answers of the API as tables for a terminal of 120 columns.
+// The answers of the API as tables.
 import type { BarrierState, FaultState, Match } from '../../control/api.ts'
 import {
   barrierList,
@@ -19,19 +19,23 @@ import {
   uncommittedList,
 } from '../admin/api/answers.ts'
 import type { Schema } from '../admin/api/schema.ts'
-import { tableLines, wrapText, type TextColumn } from '../text-table.ts'
-import { entryLines, JOURNAL_TITLE, spanText } from './journal-text.ts'
+import { printableText, tableLines, wrapText, type TextColumn } from '../text-table.ts'
+import { entryLines, journalTitle, spanText } from './journal-text.ts'
+import { colored, type Screen } from './screen.ts'
 
 /** Decodes an answer, and shows it. */
-export type Shown = (value: unknown) => readonly string[]
+export type Shown = (value: unknown, screen: Screen) => readonly string[]
 
-function show<T>(schema: Schema<T>, lines: (value: T) => readonly string[]): Shown {
-  return (value) => lines(schema.decode(value, ''))
+function show<T>(schema: Schema<T>, lines: (value: T, screen: Screen) => readonly string[]): Shown {
+  return (value, screen) => lines(schema.decode(value, ''), screen)
 }
 
 function table<Row>(none: string, columns: readonly TextColumn<Row>[]) {
-  return (rows: readonly Row[]): readonly string[] =>
-    rows.length === 0 ? [none] : tableLines(columns, rows)
+  return (rows: readonly Row[], screen: Screen): readonly string[] => {
+    if (rows.length === 0) return [none]
+    const [titles = '', ...lines] = tableLines(columns, rows, screen.width)
+    return [colored(titles, 'bold', screen), ...lines]
+  }
 }
 
 type Held = { readonly entry?: number; readonly client?: string; readonly address?: string }
@@ -54,72 +58,74 @@ function timeText(time: string): string {
   return time.replace(/\.\d+Z$/, 'Z')
 }
 
-export const showJournal = show(journalPage, ({ entries }) =>
-  entries.length === 0 ? ['no entries'] : [JOURNAL_TITLE, ...entries.flatMap(entryLines)],
+export const showJournal = show(journalPage, ({ entries }, screen) =>
+  entries.length === 0
+    ? ['no entries']
+    : [journalTitle(screen), ...entries.flatMap((entry) => entryLines(entry, screen))],
 )
 
 // prettier-ignore
-export const showLeases = show(leaseList, ({ leases }) => table<(typeof leases)[number]>('nothing is leased', [
+export const showLeases = show(leaseList, ({ leases }, screen) => table<(typeof leases)[number]>('nothing is leased', [
   ['KIND', ({ kind }) => kind],
   ['RESOURCE', ({ resource }) => resource, 40],
   ['STATE', ({ state }) => state],
   ['LEFT', ({ secondsLeft }) => leftText(secondsLeft)],
   ['HOLDER', holderText, 24],
   ['SINCE', sinceText],
-])(leases))
+])(leases, screen))
 
 // prettier-ignore
-export const showMessages = show(messageList, ({ messages }) => table<(typeof messages)[number]>('no message is invisible', [
+export const showMessages = show(messageList, ({ messages }, screen) => table<(typeof messages)[number]>('no message is invisible', [
   ['QUEUE', ({ account, queue }) => `/${account}/${queue}`, 32],
   ['MESSAGE', ({ messageId }) => messageId],
   ['LEFT', ({ secondsLeft }) => leftText(secondsLeft)],
   ['GOT', ({ dequeueCount }) => `${dequeueCount} ×`],
   ['HOLDER', holderText, 24],
-])(messages))
+])(messages, screen))
 
 // prettier-ignore
-export const showOpens = show(openList, ({ opens }) => table<(typeof opens)[number]>('nothing is open over SMB', [
+export const showOpens = show(openList, ({ opens }, screen) => table<(typeof opens)[number]>('nothing is open over SMB', [
   ['ID', ({ id }) => id, 20],
   ['RESOURCE', ({ resource, isDirectory }) => (isDirectory ? `${resource}/` : resource), 36],
   ['USER', ({ user, address }) => `${user} at ${address}`, 24],
   ['ACCESS', ({ access }) => access.join(',') || '-'],
   ['SHARES', ({ shares }) => shares.join(',') || 'nothing'],
   ['CACHES', ({ caches }) => caches.join(',') || '-'],
-])(opens))
+])(opens, screen))
 
 // prettier-ignore
-export const showLocks = show(lockList, ({ locks }) => table<(typeof locks)[number]>('nothing is locked', [
+export const showLocks = show(lockList, ({ locks }, screen) => table<(typeof locks)[number]>('nothing is locked', [
   ['RESOURCE', ({ resource }) => resource, 40],
   ['OFFSET', ({ offset }) => offset],
   ['LENGTH', ({ length }) => length],
   ['KIND', ({ isExclusive }) => (isExclusive ? 'exclusive' : 'shared')],
   ['OPEN', ({ openId }) => openId, 20],
   ['HOLDER', holderText, 24],
-])(locks))
+])(locks, screen))
 
 // prettier-ignore
-export const showCopies = show(copyList, ({ copies }) => table<(typeof copies)[number]>('nothing is being copied', [
+export const showCopies = show(copyList, ({ copies }, screen) => table<(typeof copies)[number]>('nothing is being copied', [
   ['RESOURCE', ({ resource }) => resource, 40],
   ['BYTES', ({ copiedBytes, totalBytes }) => `${copiedBytes} of ${totalBytes ?? '?'}`],
   ['SOURCE', ({ source }) => source, 40],
   ['SINCE', sinceText],
-])(copies))
+])(copies, screen))
 
 // prettier-ignore
-export const showUncommitted = show(uncommittedList, ({ uncommitted }) => table<(typeof uncommitted)[number]>('there are no uncommitted blocks', [
+export const showUncommitted = show(uncommittedList, ({ uncommitted }, screen) => table<(typeof uncommitted)[number]>('there are no uncommitted blocks', [
   ['RESOURCE', ({ resource }) => resource, 40],
   ['BLOCKS', ({ blockCount }) => String(blockCount)],
   ['BYTES', ({ bytes }) => String(bytes ?? '?')],
   ['EXPIRES', ({ expiresAt }) => timeText(expiresAt)],
   ['HOLDER', holderText, 24],
-])(uncommitted))
+])(uncommitted, screen))
 
-export const showRaces = show(raceList, ({ races }) =>
+export const showRaces = show(raceList, ({ races }, screen) =>
   races.length === 0
     ? ['no races']
     : races.flatMap(({ kind, isHarmless, resource, explanation }) => [
-        `${kind}${isHarmless ? ' (harmless)' : ''}: ${resource}`,
-        ...wrapText(explanation, 96).map((line) => `    ${line}`),
+        `${colored(kind, isHarmless ? 'yellow' : 'red', screen)}${isHarmless ? ' (harmless)' : ''}: ${printableText(resource)}`,
+        ...wrapText(explanation, Math.min(96, screen.width - 4)).map((line) => `    ${line}`),
       ]),
 )
 
@@ -159,10 +165,12 @@ const faultTable = table<FaultState>('no faults', [
   ['STRUCK', ({ struckCount }) => String(struckCount)],
 ])
 
-export const showBarriers = show(barrierList, ({ barriers }) => barrierTable(barriers))
-export const showBarrier = show(barrierState, (barrier) => barrierTable([barrier]))
-export const showFaults = show(faultList, ({ faults }) => faultTable(faults))
-export const showFault = show(faultState, (fault) => faultTable([fault]))
+export const showBarriers = show(barrierList, ({ barriers }, screen) =>
+  barrierTable(barriers, screen),
+)
+export const showBarrier = show(barrierState, (barrier, screen) => barrierTable([barrier], screen))
+export const showFaults = show(faultList, ({ faults }, screen) => faultTable(faults, screen))
+export const showFault = show(faultState, (fault, screen) => faultTable([fault], screen))
 
 type Snapshot = { readonly name: string; readonly time: string; readonly recordCount: number }
 
@@ -173,5 +181,9 @@ const snapshotTable = table<Snapshot>('no snapshots', [
   ['RECORDS', ({ recordCount }) => String(recordCount)],
 ])
 
-export const showSnapshots = show(snapshotList, ({ snapshots }) => snapshotTable(snapshots))
-export const showSnapshot = show(snapshotState, (snapshot) => snapshotTable([snapshot]))
+export const showSnapshots = show(snapshotList, ({ snapshots }, screen) =>
+  snapshotTable(snapshots, screen),
+)
+export const showSnapshot = show(snapshotState, (snapshot, screen) =>
+  snapshotTable([snapshot], screen),
+)

@@ -9,6 +9,7 @@ import { startAdmin, type Admin } from '../admin/admin.ts'
 import type { ControlParts } from '../admin/api/parts.ts'
 import { decodeCommand } from '../options/command.ts'
 import { runSteer } from './run.ts'
+import { PIPE, screenOf, type Screen } from './screen.ts'
 
 const admins: Admin[] = []
 after(() => Promise.all(admins.map((admin) => admin.close())))
@@ -36,18 +37,19 @@ type Run = {
   readonly env?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal
   readonly print?: (lines: readonly string[]) => void
+  readonly screen?: Screen
 }
 
 /** Splits at spaces, except in JSON. */
 async function lazuli(
   line: string,
-  { url, env = {}, signal = new AbortController().signal, print }: Run,
+  { url, env = {}, signal = new AbortController().signal, print, screen = PIPE }: Run,
 ) {
   const lines: string[] = []
   const argv = ['node', 'lazuli', ...line.split(/ (?![^{]*\})/), '--adminUrl', url]
   const command = decodeCommand({ argv, env, cwd: '/work', version: '1' })
   assert(command.kind === 'steer')
-  await runSteer(command, { print: print ?? ((more) => lines.push(...more)), signal })
+  await runSteer(command, { print: print ?? ((more) => lines.push(...more)), signal, screen })
   return lines
 }
 
@@ -65,6 +67,7 @@ const SHOWN: readonly [string, readonly string[], unknown?][] = [
   ['copies', ['nothing is being copied']],
   ['uncommitted', ['there are no uncommitted blocks']],
   ['races', ['no races']],
+  ['races --expectNoRaces', ['no races'], ['expectNoRaces']],
   ['clock', [`${NOW}, running, as the machine's clock`]],
   ['clock hold', [`${NOW}, held, as the machine's clock`], ['hold']],
   ['clock advance PT60S', [`${NOW}, held, as the machine's clock`], ['advance', 'PT60S']],
@@ -74,10 +77,14 @@ const SHOWN: readonly [string, readonly string[], unknown?][] = [
   ['barriers', ['ID  AT       MATCH     HELD  RELEASED', '1   checked  anything  -     0']],
   ['barriers hold {"at":"checked","match":{"operation":"Put Blob"}}', ['ID  AT       MATCH     HELD  RELEASED', '1   checked  anything  -     0'], ['hold', { at: 'checked', match: { operation: 'Put Blob' } }]],
   ['barriers release 1 B A', ['ID  AT       MATCH     HELD  RELEASED', '1   checked  anything  -     0'], ['release', 'B', 'A']],
+  ['barriers held 1 2', ['ID  AT       MATCH     HELD  RELEASED', '1   checked  anything  -     0'], ['held', 2, { timeLimit: 60_000 }]],
   ['barriers remove 1', ['done']],
+  ['barriers clear', ['done'], ['clear barriers']],
+  ['journal clear', ['done']],
   ['faults', ['no faults']],
   ['faults add {"effect":{"status":503},"times":1}', ['ID  MATCH     EFFECT          MATCHED  STRUCK', '1   anything  {"status":503}  0        0'], ['add', { effect: { status: 503 }, times: 1 }]],
   ['faults remove 1', ['done']],
+  ['faults clear', ['done'], ['clear faults']],
   ['snapshots', ['NAME  TIME                  RECORDS', 'one   2027-01-01T00:00:00Z  5']],
   ['snapshots save new', ['NAME  TIME                  RECORDS', 'new   2027-01-01T00:00:00Z  5']],
   ['snapshots restore one', ['done'], ['restore', 'one']],
@@ -166,6 +173,35 @@ test('names of clients and resources cannot move the cursor', async () => {
   const lines = await lazuli('journal', { url: await serve({ journal }) })
   assert.match(lines.join('\n'), /%9b2J%9bH/)
 })
+
+test('in a narrow or a wide terminal every line fits, and conflicts are red', async () => {
+  const url = await serve({ journal: lostRace() })
+  for (const columns of [80, 160]) {
+    const screen = screenOf({ isTTY: true, columns }, {})
+    const lines = await lazuli('journal', { url, screen })
+    const plain = lines.map(withoutColors)
+    assert.deepEqual(
+      plain,
+      await lazuli('journal', { url, screen: { ...screen, hasColors: false } }),
+    )
+    for (const line of plain) assert(line.length <= columns, line)
+    assert(plain.some((line) => line.endsWith('race/doc.json')))
+    const red = lines.filter((line) => line.includes('\u001b[31m')).map(withoutColors)
+    assert.match(red[0] ?? '', / 412 /)
+    assert.match(
+      red.slice(1).join(' '),
+      /lost to #1\s+\(client B,\s+Put\s+Blob,\s+12\s+ms\s+before\)/,
+    )
+  }
+  assert.deepEqual(screenOf({ isTTY: true, columns: 80 }, { NO_COLOR: '1' }), {
+    width: 80,
+    hasColors: false,
+  })
+  assert.deepEqual(screenOf({ columns: 80 }, {}), PIPE)
+})
+
+// oxlint-disable-next-line no-control-regex -- the escape that begins a colour
+const withoutColors = (text: string): string => text.replaceAll(/\u001b\[\d+m/g, '')
 
 for (const flag of ['', ' --json']) {
   test(`lazuli journal --follow${flag} goes on with new entries until nobody reads`, async () => {

@@ -6,8 +6,10 @@ import { askServer, eventsOf } from './client.ts'
 import { findAction } from './commands.ts'
 import { entryLines } from './journal-text.ts'
 import type { SteerCommand } from './names.ts'
+import type { Screen } from './screen.ts'
 
 export type Printing = {
+  readonly screen: Screen
   print(lines: readonly string[]): void
   /** Nobody reads any more. */
   readonly signal: AbortSignal
@@ -19,7 +21,7 @@ export async function runSteer(command: SteerCommand, printing: Printing): Promi
   try {
     if (command.asJson && !command.follow) printing.print([JSON.stringify(value, undefined, 2)])
     else if (command.asJson) printing.print(journalPage.decode(value, '').entries.map(toJson))
-    else printing.print(action.show(value))
+    else printing.print(action.show(value, printing.screen))
     if (command.follow) await follow(command, printing, journalPage.decode(value, '').lastId)
   } catch (error) {
     if (!(error instanceof FieldError)) throw error
@@ -31,16 +33,17 @@ export async function runSteer(command: SteerCommand, printing: Printing): Promi
 
 async function follow(
   command: SteerCommand,
-  { print, signal }: Printing,
+  { print, signal, screen }: Printing,
   since: number,
 ): Promise<void> {
-  const query = { ...Object.fromEntries(command.fields), since: String(since) }
+  const { countMax: _ofTheList, ...filter } = Object.fromEntries(command.fields)
+  const query = { ...filter, since: String(since) }
   const call = { method: 'GET', path: 'journal/stream', query } as const
   try {
     for await (const { name, data } of eventsOf(command, call, signal)) {
       if (command.asJson) print([toJson(data)])
       else if (name === 'dropped') print([droppedLine(data)])
-      else print(entryLines(journalEntry.decode(data, '')))
+      else print(entryLines(journalEntry.decode(data, ''), screen))
     }
   } catch (error) {
     if (signal.aborted) return

@@ -116,7 +116,7 @@ const REFUSED: readonly [string, unknown, number, unknown][] = [
   ['GET journal?since=1&since=2', undefined, 400, { field: 'since', message: 'is given twice' }],
   ['GET journal/9', undefined, 404, { message: 'the journal has no entry 9; its entries are 1 to 3' }],
   ['GET journal/x', undefined, 404, { message: 'the journal has no entry x; its entries are 1 to 3' }],
-  ['POST journal', {}, 405, { message: '/api/journal has the methods GET, HEAD, OPTIONS' }],
+  ['POST journal', {}, 405, { message: '/api/journal has the methods GET, HEAD, DELETE, OPTIONS' }],
   ['POST clock', '{', 400, { message: 'the body is not valid JSON' }],
   ['POST clock', {}, 400, { message: 'the value must be { "hold" } or { "advance" } or { "set" } or { "run" }, not an object' }],
   ['POST clock', { hold: true, run: true }, 400, { field: 'run', message: 'is not a field; expected hold' }],
@@ -155,12 +155,12 @@ test('HEAD, OPTIONS and Allow', async () => {
   const options = await ask(admin, 'OPTIONS barriers')
   assert.deepEqual(
     [options.status, options.headers.get('allow')],
-    [204, 'GET, HEAD, POST, OPTIONS'],
+    [204, 'GET, HEAD, POST, DELETE, OPTIONS'],
   )
   assert.equal(options.headers.get('access-control-allow-origin'), null)
   assert.equal(
-    (await ask(admin, 'DELETE barriers')).headers.get('allow'),
-    'GET, HEAD, POST, OPTIONS',
+    (await ask(admin, 'PUT barriers')).headers.get('allow'),
+    'GET, HEAD, POST, DELETE, OPTIONS',
   )
 })
 

@@ -3,7 +3,7 @@ import type { Journal, JournalFilter } from '../../../control/journal.ts'
 import { sentOf } from '../../../control/sent.ts'
 import { timelineOf } from '../../../control/timeline.ts'
 import type { Exchange } from '../../../http/protocol/exchange.ts'
-import { journalDetail, journalPage, timeline } from './answers.ts'
+import { done, journalDetail, journalPage, timeline } from './answers.ts'
 import { ApiError, route, streamRoute, type ApiRoute } from './route.ts'
 import { flag, integer, optional, text } from './schema.ts'
 import { streamEntries, type StreamTimes } from './stream.ts'
@@ -37,6 +37,11 @@ export function journalRoutes(journal: Journal, times: StreamTimes): readonly Ap
         lastId: journal.lastId,
         droppedCount: journal.droppedCount,
       }) }),
+    route({ method: 'DELETE', path: 'journal', description: 'Forgets all entries; their numbers go on. Races are only found in what is left.', answer: done,
+      run: () => {
+        journal.clear()
+        return {}
+      } }),
     streamRoute({ path: 'journal/stream',
       description: 'New entries as server-sent events, each with its id. Last-Event-ID or since resumes; the event "dropped" says how many entries had left the memory before they were sent.',
       query: filter,

@@ -51,6 +51,7 @@ export type BackupState = {
 
 export interface RacesPart {
   races(): ReturnType<RaceApi['races']> | Promise<ReturnType<RaceApi['races']>>
+  expectNoRaces(): Promise<void>
   /** A program that brings a race about: the one of this kind that went wrong with this entry. */
   test(race: RaceKey): string | Promise<string>
 }

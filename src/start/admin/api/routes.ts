@@ -32,7 +32,18 @@ import { overviewRoutes } from './overview-routes.ts'
 import type { BackupApi, ControlParts, StatesApi } from './parts.ts'
 import { ApiError, route, type ApiRoute } from './route.ts'
 import { barrierRule, duration, faultRule } from './rules.ts'
-import { about, choice, either, integer, list, optional, record, text, yes } from './schema.ts'
+import {
+  about,
+  choice,
+  either,
+  flag,
+  integer,
+  list,
+  optional,
+  record,
+  text,
+  yes,
+} from './schema.ts'
 import { storageRoutes } from './storage/storage-routes.ts'
 
 /** A new route is a row here; its command is a row in start/steer/commands.ts. */
@@ -88,8 +99,13 @@ function heldRoutes(held: HeldApi): readonly ApiRoute[] {
 // prettier-ignore
 function raceRoutes(races: NonNullable<ControlParts['races']>): readonly ApiRoute[] {
   return [
-    route({ method: 'GET', path: 'races', description: 'The races that the entries in the journal show.', answer: raceList,
-      run: async () => ({ races: await races.races() }) }),
+    route({ method: 'GET', path: 'races', answer: raceList,
+      description: 'The races that the entries in the journal show. With expectNoRaces, 409 with their explanations if one of them is not harmless, or if the journal is not complete.',
+      query: { expectNoRaces: optional(flag) },
+      run: async ({ query }) => {
+        if (query.expectNoRaces === true) await orConflict(races.expectNoRaces())
+        return { races: await races.races() }
+      } }),
     route({ method: 'GET', path: 'races/test', description: 'A test that brings a race about.', answer: raceTest,
       query: {
         entry: optional(integer(1), 'The last entry of the race.'),
@@ -134,11 +150,13 @@ function barrierRoutes(barriers: BarrierApi): readonly ApiRoute[] {
       run: () => ({ barriers: barriers.list() }) }),
     route({ method: 'POST', path: 'barriers', description: 'Holds matching requests at a point.', body: barrierRule, status: 201, answer: barrierState,
       run: ({ body }) => barriers.hold(body).state() }),
+    route({ method: 'DELETE', path: 'barriers', description: 'Lets all requests go on and removes all barriers.', answer: done,
+      run: () => nothing(barriers.clear()) }),
     route({ method: 'GET', path: 'barriers/{id}', description: 'A barrier; with held, as soon as so many requests wait.', answer: barrierState,
       query: { held: optional(integer(1)), timeLimit: optional(integer(1, WAIT_MS_MAX), 'In milliseconds; by default a minute.') },
       run: async ({ params, query }) => {
         const barrier = find(params.id)
-        if (query.held !== undefined) await inTime(barrier.held(query.held, { timeLimit: query.timeLimit ?? WAIT_MS_MAX }))
+        if (query.held !== undefined) await orConflict(barrier.held(query.held, { timeLimit: query.timeLimit ?? WAIT_MS_MAX }))
         return barrier.state()
       } }),
     route({ method: 'POST', path: 'barriers/{id}/release', answer: barrierState,
@@ -146,7 +164,7 @@ function barrierRoutes(barriers: BarrierApi): readonly ApiRoute[] {
       body: record({ clients: optional(list(text, 1_000)) }),
       run: async ({ params, body }) => {
         const barrier = find(params.id)
-        await inTime(barrier.release(...(body.clients ?? [])))
+        await orConflict(barrier.release(...(body.clients ?? [])))
         return barrier.state()
       } }),
     route({ method: 'DELETE', path: 'barriers/{id}', description: 'Lets all its requests go on and removes it.', answer: done,
@@ -161,6 +179,8 @@ function faultRoutes(faults: FaultApi): readonly ApiRoute[] {
       run: () => ({ faults: faults.list() }) }),
     route({ method: 'POST', path: 'faults', description: 'Makes matching requests fail.', body: faultRule, status: 201, answer: faultState,
       run: ({ body }) => faults.add(body).state() }),
+    route({ method: 'DELETE', path: 'faults', description: 'Removes all faults.', answer: done,
+      run: () => nothing(faults.clear()) }),
     route({ method: 'DELETE', path: 'faults/{id}', description: 'Removes a fault.', answer: done,
       run: ({ params }) => found(faults.remove(params.id ?? ''), `there is no fault ${params.id}`) }),
   ]
@@ -215,13 +235,17 @@ function backupRoutes(backups: BackupApi): readonly ApiRoute[] {
   ]
 }
 
+function nothing(_done: void): object {
+  return {}
+}
+
 async function after(work: Promise<unknown>): Promise<object> {
   await work
   return {}
 }
 
-/** Waits at a barrier fail after their time limit with a sentence of their own. */
-async function inTime<T>(waiting: Promise<T>): Promise<T> {
+/** A wait at a barrier that is over, or a race, is an error with a sentence of its own. */
+async function orConflict<T>(waiting: Promise<T>): Promise<T> {
   try {
     return await waiting
   } catch (error) {

@@ -4,7 +4,7 @@ import { journalEntry, journalPage } from '../admin/api/answers.ts'
 import { StartError } from '../start-error.ts'
 import { askServer, eventsOf } from './client.ts'
 import { findAction } from './commands.ts'
-import { entryLines } from './journal-text.ts'
+import { entryLines, journalTitle } from './journal-text.ts'
 import type { SteerCommand } from './names.ts'
 import type { Screen } from './screen.ts'
 
@@ -21,6 +21,7 @@ export async function runSteer(command: SteerCommand, printing: Printing): Promi
   try {
     if (command.asJson && !command.follow) printing.print([JSON.stringify(value, undefined, 2)])
     else if (command.asJson) printing.print(journalPage.decode(value, '').entries.map(toJson))
+    else if (command.follow) printing.print(journalLines(value, printing.screen))
     else printing.print(action.show(value, printing.screen))
     if (command.follow) await follow(command, printing, journalPage.decode(value, '').lastId)
   } catch (error) {
@@ -29,6 +30,12 @@ export async function runSteer(command: SteerCommand, printing: Printing): Promi
       `the server at ${command.adminUrl} answers in another way than this version: ${error.message}`,
     )
   }
+}
+
+/** The title is there from the beginning; more entries follow. */
+function journalLines(value: unknown, screen: Screen): readonly string[] {
+  const { entries } = journalPage.decode(value, '')
+  return [journalTitle(screen), ...entries.flatMap((entry) => entryLines(entry, screen))]
 }
 
 async function follow(

@@ -52,6 +52,24 @@ describe('the first one released wins', () => {
       assert.equal(String(await blobOf('setup').downloadToBuffer()), order[0])
     })
 
+    test(`two Copy Blobs with If-None-Match: *: ${order.join(', ')}`, async () => {
+      const container = fresh()
+      await namedBlobs(server, 'setup').createContainer(container)
+      const blobOf = (client: string, name: string) =>
+        namedBlobs(server, client).getContainerClient(container).getBlockBlobClient(name)
+      for (const name of ['A', 'B']) await blobOf('setup', name).upload(name, 1)
+      const copy = (client: string) => async () => {
+        const conditions = { conditions: { ifNoneMatch: '*' } }
+        return outcomeOf(
+          blobOf(client, 'doc').syncCopyFromURL(blobOf('setup', client).url, conditions),
+        )
+      }
+      const rule = { at: 'checked', match: { path: `/${container}/doc` } } as const
+      const found = await outcomes(rule, order, { A: copy('A'), B: copy('B') })
+      assert.deepEqual(found, ['ok', 'BlobAlreadyExists'])
+      assert.equal(String(await blobOf('setup', 'doc').downloadToBuffer()), order[0])
+    })
+
     test(`two Get Messages for one message: ${order.join(', ')}`, async () => {
       const name = fresh()
       const queueOf = (client: string) => namedQueues(server, client).getQueueClient(name)

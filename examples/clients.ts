@@ -2,6 +2,7 @@
 // in the journal, in the explanations of races, and in what barriers release.
 import { TableClient } from '@azure/data-tables'
 import * as blob from '@azure/storage-blob'
+import * as lake from '@azure/storage-file-datalake'
 import * as file from '@azure/storage-file-share'
 import * as queue from '@azure/storage-queue'
 
@@ -12,6 +13,14 @@ export function blobsAs(name: string, { connectionString }: Server): blob.BlobSe
   const pipeline = blob.newPipeline(credential)
   pipeline.factories.unshift(naming(name))
   return new blob.BlobServiceClient(url, pipeline)
+}
+
+/** Data Lake Storage. */
+export function lakeAs(name: string, { connectionString }: Server): lake.DataLakeServiceClient {
+  const { url, credential } = lake.DataLakeServiceClient.fromConnectionString(connectionString)
+  const pipeline = lake.newPipeline(credential)
+  pipeline.factories.unshift(naming(name))
+  return new lake.DataLakeServiceClient(url, pipeline)
 }
 
 export function queuesAs(name: string, { connectionString }: Server): queue.QueueServiceClient {

@@ -1,6 +1,7 @@
 // The race detector: looks through the journal for what went wrong between clients, and for what could have. It costs
 // nothing until somebody asks.
 import { clientAct } from './act.ts'
+import { detectAppendedOver } from './appended-over.ts'
 import { detectCheckThenAct } from './check-then-act.ts'
 import type { Detector, Finding, RaceContext } from './finding.ts'
 import { historyOf } from './history.ts'
@@ -19,6 +20,7 @@ import type { Journal } from '../journal.ts'
 const DETECTORS: readonly ((context: RaceContext) => Detector)[] = [
   detectLostUpdates,
   detectRenamedOver,
+  detectAppendedOver,
   detectCheckThenAct,
   detectOutlivedLeases,
   detectMessagesTwice,

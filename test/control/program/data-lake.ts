@@ -96,6 +96,28 @@ export const LAKE_RACES: readonly RaceProgram[] = [
   },
   {
     kind: 'lost update',
+    name: 'two clients append at the same position before either flushes',
+    says: /"A" appended bytes 3 to 5 .*"B" appended at the same position .*"A" flushed .*InvalidAppendPosition/,
+    async wrong({ client }) {
+      const [a, b] = [client('A'), client('B')]
+      await write(b, 'doc', 'one')
+      for (const each of [a, b])
+        await each.lake('PATCH', '/lake/doc?action=append&position=3', {}, 'two')
+      for (const each of [a, b]) await each.lake('PATCH', '/lake/doc?action=flush&position=6')
+    },
+    // In one request; and what a client that is gone has appended is nobody's loss.
+    async right({ client }) {
+      const [a, b] = [client('A'), client('B')]
+      await write(b, 'doc', 'one')
+      await append(b, 'doc', 3, 'two')
+      await refused(append(a, 'doc', 3, 'two'), 400)
+      await append(a, 'doc', 6, 'two')
+      await client('gone').lake('PATCH', '/lake/doc?action=append&position=9', {}, 'x')
+      await append(a, 'doc', 9, 'two')
+    },
+  },
+  {
+    kind: 'lost update',
     name: 'properties of a path',
     says: /Set Path Properties/,
     async wrong({ client }) {

@@ -1,6 +1,7 @@
 // Random programs on a real server: clients that use conditions or leases never have a race, and clients that do not have
 // exactly those that a simple model counts.
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
 import type { RawResponse } from '../harness.ts'
@@ -16,6 +17,8 @@ type NamedClient = (typeof clients)[number]
 
 const BLOCK = { 'x-ms-blob-type': 'BlockBlob' }
 const path = (blob: string) => `/box/${blob}`
+/** The file of Data Lake Storage that belongs to a blob. */
+const file = (blob: string) => `/lake/${blob}`
 
 function write(
   client: RaceClient,
@@ -33,23 +36,26 @@ async function newBlob(): Promise<string> {
   blobCount += 1
   const blob = `blob-${blobCount}`
   await write(world.client('set-up'), blob)
+  await world.client('set-up').lake('PUT', `${file(blob)}?resource=file`)
   return blob
 }
 
 const racesOn = (blob: string) =>
-  world.server.races().filter(({ resource }) => resource.endsWith(`/box/${blob}`))
+  world.server
+    .races()
+    .filter(({ resource }) => resource.endsWith(path(blob)) || resource.endsWith(file(blob)))
 
 type Task = AsyncGenerator<void, void, void>
 
 /** Reads, and writes if nothing has changed. */
-async function* optimisticUpdate(client: RaceClient, blob: string): Task {
+async function* optimisticUpdate(client: NamedClient, blob: string): Task {
   const { headers } = await client.blob('GET', path(blob))
   yield
   await write(client, blob, { 'if-match': String(headers.etag) })
 }
 
 /** Reads and writes under a lease, or does nothing. */
-async function* leasedUpdate(client: RaceClient, blob: string): Task {
+async function* leasedUpdate(client: NamedClient, blob: string): Task {
   const lease = (action: string, headers = {}) =>
     client.blob('PUT', `${path(blob)}?comp=lease`, { 'x-ms-lease-action': action, ...headers })
   const { status, headers } = await lease('acquire', { 'x-ms-lease-duration': '60' })
@@ -63,7 +69,46 @@ async function* leasedUpdate(client: RaceClient, blob: string): Task {
   await lease('release', held)
 }
 
-const TASKS = { optimisticUpdate, leasedUpdate }
+/** Writes another file, and renames it over the one that it has read, if that has not changed. */
+async function* optimisticRename(client: NamedClient, blob: string): Task {
+  const { headers } = await client.lake('GET', file(blob))
+  yield
+  const own = `${file(blob)}.${client.name}`
+  await client.lake('PUT', `${own}?resource=file`)
+  await client.lake('PATCH', `${own}?action=append&position=0&flush=true`, {}, 'text')
+  yield
+  const given = { 'x-ms-rename-source': own, 'if-match': String(headers.etag) }
+  await client.lake('PUT', file(blob), given)
+}
+
+/** Appends and flushes in one request, or is refused. */
+async function* appendAtOnce(client: NamedClient, blob: string): Task {
+  const { headers } = await client.lake('HEAD', file(blob))
+  yield
+  const position = Number(headers['content-length'] ?? 0)
+  await client.lake('PATCH', `${file(blob)}?action=append&position=${position}&flush=true`, {}, 'x')
+}
+
+/** Appends and flushes under a lease, or does nothing. */
+async function* leasedAppend(client: NamedClient, blob: string): Task {
+  const lease = (action: string, headers = {}) =>
+    client.lake('POST', file(blob), { 'x-ms-lease-action': action, ...headers })
+  const terms = { 'x-ms-lease-duration': '60', 'x-ms-proposed-lease-id': randomUUID() }
+  const { status, headers } = await lease('acquire', terms)
+  yield
+  if (status !== 201) return
+  const held = { 'x-ms-lease-id': String(headers['x-ms-lease-id']) }
+  const found = await client.lake('HEAD', file(blob))
+  const end = Number(found.headers['content-length'] ?? 0)
+  yield
+  await client.lake('PATCH', `${file(blob)}?action=append&position=${end}`, held, 'xy')
+  yield
+  await client.lake('PATCH', `${file(blob)}?action=flush&position=${end + 2}`, held)
+  yield
+  await lease('release', held)
+}
+
+const TASKS = { optimisticUpdate, leasedUpdate, optimisticRename, appendAtOnce, leasedAppend }
 const anyTask = fc.constantFrom(...(Object.keys(TASKS) as (keyof typeof TASKS)[]))
 const anyClient = fc.nat({ max: CLIENTS.length - 1 })
 

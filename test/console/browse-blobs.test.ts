@@ -13,7 +13,7 @@ import {
   startRig,
   violations,
   type Rig,
-} from './browse-fixture.ts'
+} from './fixture.ts'
 
 const skip = BROWSER_SKIP
 let rig: Rig

@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { BROWSER_SKIP } from './browser.ts'
-import { inBrowse, placeOf, startRig, type Rig } from './browse-fixture.ts'
+import { inBrowse, placeOf, startRig, type Rig } from './fixture.ts'
 import { manyName, storeWithMany } from './many-blobs.ts'
 
 const skip = BROWSER_SKIP

@@ -12,7 +12,7 @@ import {
   startRig,
   violations,
   type Rig,
-} from './browse-fixture.ts'
+} from './fixture.ts'
 
 const skip = BROWSER_SKIP
 let rig: Rig

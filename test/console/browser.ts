@@ -1,7 +1,7 @@
 // Debian's Chromium for the tests of the console. It loads nothing from elsewhere: any request to another address fails the
 // test, and so does any error in the page's log.
 import { existsSync } from 'node:fs'
-import { chromium, type Browser, type Page } from 'playwright-core'
+import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
 
 const PROGRAM = '/usr/bin/chromium'
 
@@ -34,15 +34,23 @@ export type Watched = {
 const REPORT_VIOLATIONS = `addEventListener('securitypolicyviolation', (event) =>
   console.error('policy: ' + event.violatedDirective + ' ' + event.blockedURI))`
 
-export async function openPage(
+export async function openPage(browser: Browser, look: Look = {}): Promise<Watched> {
+  return openTab(await newContext(browser, look))
+}
+
+export function newContext(
   browser: Browser,
   { width = 1280, height = 800, dark = false }: Look = {},
-): Promise<Watched> {
-  const context = await browser.newContext({
+): Promise<BrowserContext> {
+  return browser.newContext({
     viewport: { width, height },
     colorScheme: dark ? 'dark' : 'light',
     permissions: ['clipboard-read', 'clipboard-write'],
   })
+}
+
+/** Tabs of one context share the browser's cache. */
+export async function openTab(context: BrowserContext): Promise<Watched> {
   const page = await context.newPage()
   const complaints: string[] = []
   page.on('pageerror', (error) => complaints.push(String(error)))

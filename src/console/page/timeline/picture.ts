@@ -290,17 +290,17 @@ function BarView({
   const room = width - (mark === undefined ? 12 : 32)
   const text = fitted(barTexts(entry, versions), room)
   const kind = `${toneOf(entry)}${mark === undefined ? '' : ` ${mark.kind}`}${entry.id === selected ? ' selected' : ''}`
-  return html`<a
-    class=${`bar ${kind}`}
-    href=${linkTo(`journal/${entry.id}`)}
-    aria-label=${words}
-    ...${pointing(words, onPoint)}
-  >
-    <rect x=${x} y=${y} width=${width} height="26" rx="5" />
-    ${mark && html`<circle cx=${x + 14} cy=${y + 13} r="9" /><text class="step" x=${x + 14} y=${y + 17}>${mark.step}</text>`}
-    ${text !== '' && html`<text x=${x + (mark === undefined ? 7 : 28)} y=${y + 17}>${text}</text>`}
-    ${entry.isConflict && html`<path class="cross" d=${`M${x + width - 3} ${y - 3}l7 7m0 -7l-7 7`} />`}
-  </a>`
+  // The texts are not in the link: its name says more, in other words.
+  return html`<g class=${`bar ${kind}`}>
+    <a href=${linkTo(`journal/${entry.id}`)} aria-label=${words} ...${pointing(words, onPoint)}>
+      <rect x=${x} y=${y} width=${width} height="26" rx="5" />
+      ${entry.isConflict && html`<path class="cross" d=${`M${x + width - 3} ${y - 3}l7 7m0 -7l-7 7`} />`}
+    </a>
+    <g class="bar-texts" aria-hidden="true">
+      ${mark && html`<circle cx=${x + 14} cy=${y + 13} r="9" /><text class="step" x=${x + 14} y=${y + 17}>${mark.step}</text>`}
+      ${text !== '' && html`<text x=${x + (mark === undefined ? 7 : 28)} y=${y + 17}>${text}</text>`}
+    </g>
+  </g>`
 }
 
 /** From the longest to the shortest. */

@@ -3,6 +3,7 @@ import { html, useEffect, useLayoutEffect, useRef, useState, type VNode } from '
 import { isNarrow } from '../screen.ts'
 
 export type Column<Row> = {
+  /** Empty: buttons. */
   readonly title: string
   /** As in grid-template-columns, such as `8em` or `minmax(6em, 2fr)`. */
   readonly width: string
@@ -49,7 +50,7 @@ export function Table<Row>(props: TableProps<Row>): VNode {
   return html`<div class="table" role="table" aria-label=${label} aria-rowcount=${rows.length + 1}>
     <div role="rowgroup" class="table-head">
       <div role="row" aria-rowindex="1" style=${template}>
-        ${columns.map((column) => html`<div role="columnheader" class=${cellClass(column)}>${column.title}</div>`)}
+        ${columns.map((column) => html`<div role="columnheader" class=${cellClass(column)}>${column.title || html`<span class="visually-hidden">Actions</span>`}</div>`)}
       </div>
     </div>
     <div role="rowgroup" class="table-body" tabindex="0" ref=${body} style=${{ maxHeight: height }}>

@@ -87,7 +87,7 @@ export function Messages({ rows, end }: ListProps<InvisibleMessage>): VNode {
     { title: 'Got', width: '4rem', isNumber: true, isExtra: true, cell: ({ dequeueCount }) => dequeueCount === 0 ? 'delayed' : `${dequeueCount}×` },
     { title: 'Left', width: 'minmax(4rem, 9rem)', cell: ({ secondsLeft, since, visibleAt }) => html`<${Countdown} secondsLeft=${secondsLeft} ofSeconds=${since && (Date.parse(visibleAt) - Date.parse(since)) / 1_000} />` },
     { title: 'Receipt', width: '4rem', isExtra: true, cell: ({ popReceipt, messageId }) => html`<${CopyButton} text=${popReceipt} label=${`Copy the pop receipt of ${messageId}`} />` },
-    { title: '', width: '8rem', cell: (message) => html`<${ActionButton} done="The message is visible" run=${() => end(message)} label=${`Make the message ${message.messageId} visible`}>Make visible<//>` },
+    { title: '', width: '8rem', cell: (message) => html`<${ActionButton} done="The message is visible" run=${() => end(message)} label=${`Make visible: message ${message.messageId}`}>Make visible<//>` },
   ] // prettier-ignore
   return html`<${Table}
     label="Invisible messages"
@@ -110,7 +110,7 @@ export function Opens({ rows, end }: ListProps<HeldOpen>): VNode {
     { title: 'May', width: 'minmax(5rem, 1fr)', cell: ({ access }) => access.join(', ') || 'look' },
     { title: 'Lets others', width: 'minmax(5rem, 1fr)', isExtra: true, cell: ({ shares }) => shares.length === 0 ? html`<${Badge} tone="warn">nothing<//>` : shares.join(', ') },
     { title: 'Caches', width: 'minmax(4rem, 1.3fr)', isExtra: true, cell: ({ caches }) => caches.join(', ') || html`<span class="muted">nothing</span>` },
-    { title: '', width: '5.5rem', isExtra: true, cell: ({ isDeletePending, isPersistent }) => isDeletePending ? html`<${Badge} tone="bad">deletes<//>` : isPersistent ? html`<${Badge}>persistent<//>` : '' },
+    { title: 'State', width: '5.5rem', isExtra: true, cell: ({ isDeletePending, isPersistent }) => isDeletePending ? html`<${Badge} tone="bad">deletes<//>` : isPersistent ? html`<${Badge}>persistent<//>` : '' },
     { title: '', width: '5rem', cell: (open) => html`<${Button} onClick=${() => setClosing(open)} label=${`Close ${open.resource}`}>Close<//>` },
   ] // prettier-ignore
   return html`<${Table}

@@ -1,14 +1,14 @@
-// The page Browse in a real browser, over a server with the clients of all services.
+// The console in a real browser, over a server with the clients of all services.
 import assert from 'node:assert/strict'
 import axe from 'axe-core'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { BlobServiceClient } from '@azure/storage-blob'
 import { QueueServiceClient } from '@azure/storage-queue'
 import { ShareServiceClient } from '@azure/storage-file-share'
 import { TableClient } from '@azure/data-tables'
 import { startServer, type LazuliServer, type ServerOptions } from '../../src/server.ts'
 import { ACCOUNT } from '../harness.ts'
-import { launchBrowser, openPage, type Look } from './browser.ts'
+import { launchBrowser, newContext, openTab, type Look, type Watched } from './browser.ts'
 
 export type Rig = {
   readonly server: LazuliServer
@@ -17,13 +17,19 @@ export type Rig = {
   readonly queues: QueueServiceClient
   readonly shares: ShareServiceClient
   table(name: string): TableClient
+  /** Opens a tab that looks like this. */
+  open(look: Look): Promise<Watched>
   close(): Promise<void>
 }
 
 export async function startRig(options: ServerOptions = {}): Promise<Rig> {
-  const server = await startServer({ adminPort: 0, ...options })
+  return rigOf(await startServer({ adminPort: 0, ...options }))
+}
+
+export async function rigOf(server: LazuliServer): Promise<Rig> {
   const browser = await launchBrowser()
   const { connectionString } = server
+  const contexts = new Map<string, Promise<BrowserContext>>()
   return {
     server,
     browser,
@@ -32,6 +38,12 @@ export async function startRig(options: ServerOptions = {}): Promise<Rig> {
     shares: ShareServiceClient.fromConnectionString(connectionString),
     table: (name) =>
       TableClient.fromConnectionString(connectionString, name, { allowInsecureConnection: true }),
+    open: async (look) => {
+      const key = JSON.stringify(look)
+      const context = contexts.get(key) ?? newContext(browser, look)
+      contexts.set(key, context)
+      return openTab(await context)
+    },
     close: async () => {
       await browser.close()
       await server.close()
@@ -43,22 +55,32 @@ export async function startRig(options: ServerOptions = {}): Promise<Rig> {
 const REFUSED = /Failed to load resource/
 
 /** Opens Browse at `path`, such as `blob/account/container`, and checks at the end that nothing was complained of. */
-export async function inBrowse(
-  { server, browser }: Rig,
+export function inBrowse(
+  rig: Rig,
   path: string,
   visit: (page: Page) => Promise<void>,
   look: Look = {},
 ): Promise<void> {
-  const { page, complaints } = await openPage(browser, look)
+  return onPage(rig, `browse/${path}`, visit, look)
+}
+
+/** Opens a page, such as `journal?client=A`, and checks at the end that nothing was complained of. */
+export async function onPage(
+  rig: Rig,
+  path: string,
+  visit: (page: Page) => Promise<void>,
+  look: Look = {},
+): Promise<void> {
+  const { page, complaints } = await rig.open(look)
   try {
-    await page.goto(`${server.adminUrl}/#/browse/${path}`)
+    await page.goto(`${rig.server.adminUrl}/#/${path}`)
     await visit(page)
     assert.deepEqual(
       complaints.filter((each) => !REFUSED.test(each)),
       [],
     )
   } finally {
-    await page.context().close()
+    await page.close()
   }
 }
 
@@ -66,14 +88,16 @@ export function placeOf(service: string, name: string): string {
   return `${service}/${ACCOUNT}/${name}`
 }
 
-/** Rules of axe-core that the page breaks badly. */
-export async function violations(page: Page): Promise<readonly string[]> {
-  await page.evaluate(axe.source)
+/** Rules of axe-core that the page breaks: of all, or of these. */
+export async function violations(
+  page: Page,
+  rules?: readonly string[],
+): Promise<readonly string[]> {
+  if (!(await page.evaluate(`'axe' in globalThis`))) await page.evaluate(axe.source)
+  const options = { resultTypes: ['violations'], ...(rules !== undefined && { runOnly: rules }) }
   const found = await page.evaluate(
-    `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
-      violations
-        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-        .map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 160)).join(' | ')))`,
+    `axe.run(document, ${JSON.stringify(options)}).then(({ violations }) =>
+      violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 160)).join(' | ')))`,
   )
   return found as readonly string[]
 }

@@ -1,6 +1,6 @@
 // Torture finds bugs: the same right server with a bug of each kind in front of it.
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { startServer, type LazuliServer } from '../../src/server.ts'
 import type { Service } from '../../src/torture/drive/kind.ts'
 import * as bugs from './bugs.ts'
@@ -24,16 +24,19 @@ const BUGS: readonly [string, Service, () => bugs.Bug, RegExp][] = [
   ['torn batch', 'table', bugs.tornBatch, /partition\d? /],
 ]
 
-for (const [name, service, bug, expected] of BUGS) {
-  test(`${name}: a violation`, async (t) => {
-    const servers = [endpointsOf(server)]
-    const history = await torture({ servers, seed: 1, services: [service], through: bug() })
-    const { exitCode, lines } = judge(history)
-    t.diagnostic(lines.slice(0, 12).join('\n'))
-    assert.equal(exitCode, 1, lines.join('\n'))
-    assert.match(lines.join('\n'), expected)
-  })
-}
+// Most of the time, a run waits.
+describe('a bug', { concurrency: 3 }, () => {
+  for (const [name, service, bug, expected] of BUGS) {
+    test(`${name}: a violation`, async (t) => {
+      const servers = [endpointsOf(server)]
+      const history = await torture({ servers, seed: 1, services: [service], through: bug() })
+      const { exitCode, lines } = judge(history)
+      t.diagnostic(lines.slice(0, 12).join('\n'))
+      assert.equal(exitCode, 1, lines.join('\n'))
+      assert.match(lines.join('\n'), expected)
+    })
+  }
+})
 
 test('the same without a bug: explained', async () => {
   const servers = [endpointsOf(server)]

@@ -7,7 +7,7 @@ import { startFront, startNodeProcesses, type Front, type NodeProcess, type Port
 import type { Send } from '../../src/torture/drive/kind.ts'
 import { assertExplained, endpointsOf, SEEDS, torture } from './rig.ts'
 
-const OPERATIONS = 900
+const OPERATIONS = 1_300
 
 describe('three nodes', { skip: SKIP_REASON ?? false }, () => {
   let postgres: TestServer

@@ -36,7 +36,7 @@ export type RunOptions = {
 const SLACK_MS = 250
 
 export function torture(options: RunOptions): Promise<History> {
-  const { services = SERVICES, clients = 10, operations = 1_200, faults = false } = options
+  const { services = SERVICES, clients = 10, operations = 1_500, faults = false } = options
   const run = `torture${randomInt(36 ** 6).toString(36)}`
   const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
   const world = { nowMs: () => performance.now(), sleep }

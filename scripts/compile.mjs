@@ -1,6 +1,6 @@
 // Compiles the program into a folder: JavaScript, and the pages of the admin port as browsers load them.
 import { execFileSync } from 'node:child_process'
-import { cpSync, globSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildConsole } from './console.mjs'
 
@@ -10,7 +10,8 @@ export function compileInto(folder, ...options) {
     stdio: 'inherit',
   })
   buildConsole(join(folder, 'console/page'))
-  for (const file of globSync('src/console/docs/**/*.css')) {
-    cpSync(file, join(folder, file.replace(/^src/, '')))
-  }
+  const styles = ['page/style/base.css', 'docs/style.css'].map((name) =>
+    readFileSync(join('src/console', name), 'utf8'),
+  )
+  writeFileSync(join(folder, 'console/docs/style.css'), styles.join('\n'))
 }

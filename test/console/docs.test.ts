@@ -41,6 +41,7 @@ function targetsOf(html: string): readonly string[] {
 
 test('every link on every page leads to a page, and to a heading on it', async () => {
   const found = await crawl()
+  assert.match(found.get('/docs/style.css')?.text ?? '', /--surface:[^]*\.docs \{/)
   const pages = [...found].filter(([path]) => path.startsWith('/docs/'))
   assert(pages.length > 70, `${pages.length} pages`)
   for (const [path, { text, type }] of pages) {

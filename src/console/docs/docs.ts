@@ -3,7 +3,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { dirname, join } from 'node:path/posix'
-import { assetOf, type Asset } from '../assets.ts'
+import { assetOf, EXTENSION, type Asset } from '../assets.ts'
 import { pageOf, type NavGroup } from './document.ts'
 import { findDocFiles, INDEX, type DocFile, type DocFiles } from './files.ts'
 import { linkGroups, renderMarkdown } from './markdown.ts'
@@ -16,7 +16,10 @@ export type Docs = {
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const STYLE_URL = '/docs/style.css'
-const STYLE = fileURLToPath(new URL('style.css', import.meta.url))
+/** The colors of the console, and the pages; in the package, they are one file (scripts/compile.mjs). */
+const STYLES = (EXTENSION === '.ts' ? ['../page/style/base.css', 'style.css'] : ['style.css']).map(
+  (name) => fileURLToPath(new URL(name, import.meta.url)),
+)
 
 const POLICY = [
   "default-src 'none'",
@@ -38,7 +41,8 @@ const IMAGES: Readonly<Record<string, string>> = {
 export function openDocs(root = ROOT): Docs {
   const files = findDocFiles(root)
   const made = new Map<string, { readonly changedMs: number; readonly asset: Asset }>()
-  const changedMs = (path: string): number => statSync(path).mtimeMs
+  const changedMs = (...paths: readonly string[]): number =>
+    Math.max(...paths.map((path) => statSync(path).mtimeMs))
   const cached = (url: string, changed: number, make: () => Asset): Asset => {
     const known = made.get(url)
     if (known?.changedMs === changed) return known.asset
@@ -50,18 +54,19 @@ export function openDocs(root = ROOT): Docs {
     urls: [...files.byUrl.keys(), STYLE_URL],
     get(asked) {
       const url = asked === '/docs' ? '/docs/' : asked
-      if (url === STYLE_URL) return cached(url, changedMs(STYLE), styleAsset)
+      if (url === STYLE_URL) return cached(url, changedMs(...STYLES), styleAsset)
       const file = files.byUrl.get(url)
       if (file === undefined) return undefined
       // In a clone, a page may have changed, and so may the index, from which all pages have their navigation.
-      const changed = Math.max(changedMs(join(root, file.path)), changedMs(join(root, INDEX)))
+      const changed = changedMs(join(root, file.path), join(root, INDEX))
       return cached(url, changed, () => readAsset(root, files, file, url))
     },
   }
 }
 
 function styleAsset(): Asset {
-  return assetOf('text/css; charset=utf-8', readFileSync(STYLE))
+  const text = STYLES.map((path) => readFileSync(path, 'utf8')).join('\n')
+  return assetOf('text/css; charset=utf-8', Buffer.from(text))
 }
 
 function readAsset(root: string, files: DocFiles, file: DocFile, url: string): Asset {

@@ -21,7 +21,6 @@ export function pageOf({ title, html, url, nav }: DocPage): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <link rel="icon" href="/console/page/icon.svg">
-<link rel="stylesheet" href="/console/page/style/base.css">
 <link rel="stylesheet" href="/docs/style.css">
 </head>
 <body>

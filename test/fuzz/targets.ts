@@ -9,6 +9,8 @@ export const GROUPS: Readonly<Record<string, () => Promise<readonly Target[]>>> 
   auth: async () => (await import('./target/auth.ts')).AUTH_TARGETS,
   smb: async () => (await import('./target/smb.ts')).SMB_TARGETS,
   query: async () => (await import('./target/query.ts')).QUERY_TARGETS,
+  lake: async () => (await import('./target/lake.ts')).LAKE_TARGETS,
+  import: async () => (await import('./target/import.ts')).IMPORT_TARGETS,
   other: async () => (await import('./target/other.ts')).OTHER_TARGETS,
 }
 

@@ -1,28 +1,14 @@
 // The process of the server: it runs as the command runs it, with real time, and measures itself when its parent asks.
-import { readdirSync } from 'node:fs'
-import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
+import { startMeasuring } from '../process-measure.ts'
 import { runTestServer } from '../running-server.ts'
 
 export type Ask = 'sample' | 'sweep' | 'close'
-
-export type Measured = {
-  readonly rssBytes: number
-  readonly heapBytes: number
-  readonly externalBytes: number
-  readonly descriptorCount: number
-  readonly loopLagMs: number
-}
 
 export type Ports = Readonly<Record<'blob' | 'queue' | 'table' | 'file' | 'dfs' | 'smb', number>>
 
 /** The clock of a test's server moves when it is told to. */
 const TICK_MS = 20
 const SWEEP_COUNT = 30
-
-setFlagsFromString('--expose-gc')
-const collect = runInNewContext('gc') as () => void
 
 const server = await runTestServer({
   folder: process.argv[2] ?? '',
@@ -36,24 +22,7 @@ setInterval(() => {
   lastMs = nowMs
 }, TICK_MS).unref()
 
-const delay = monitorEventLoopDelay({ resolution: 5 })
-delay.enable()
-
-function measure(): Measured {
-  const loopLagMs = delay.percentile(99) / 1e6
-  collect()
-  collect()
-  const { rss, heapUsed, external, arrayBuffers } = process.memoryUsage()
-  // What collecting has taken is not the server's.
-  delay.reset()
-  return {
-    rssBytes: rss,
-    heapBytes: heapUsed,
-    externalBytes: external + arrayBuffers,
-    descriptorCount: readdirSync('/proc/self/fd').length,
-    loopLagMs,
-  }
-}
+const measure = startMeasuring()
 
 /** Each sweep removes a limited number of extents. */
 async function sweep(): Promise<string> {

@@ -54,6 +54,8 @@ const HELD_BYTES_MAX = 64 * 1024
 const CONNECTION_BYTES = 8 * 1024
 /** A body up to this length is copied behind its head, which is cheaper than a second write. */
 const COPIED_BYTES_MAX = 64 * 1024
+/** Some clients send an empty line after a body. */
+const EMPTY_BYTES_MAX = 1_024
 /** How long a client that is still sending may take to read the answer. */
 const LINGER_MS = 2_000
 // The service allows 10 minutes for each MiB written ("Setting timeouts for Blob service operations"). A slower
@@ -94,6 +96,8 @@ export class HttpConnection implements BodySource, MemoryHolder, ExchangeLine {
   #sinceMs = performance.now()
   #drained: (() => void) | undefined
   #onGone: (() => void) | undefined
+  /** Of the empty lines since the last request. */
+  #emptyBytes = 0
   /** The head of a streamed answer, sent together with its first chunk. */
   #begun: string | undefined
   #pending: { readonly head: string; readonly bytes: Uint8Array | undefined } | undefined
@@ -215,6 +219,7 @@ export class HttpConnection implements BodySource, MemoryHolder, ExchangeLine {
     if (this.#ending || !this.#awaitsHead()) return
     const { bytes } = this.#held
     const from = skipLineEnds(bytes)
+    if (from > 0 && this.#isTooEmpty(from, bytes.length)) return this.#refuse(400)
     if (from === bytes.length) {
       this.#held.clear()
       if (this.#peerEnded) this.#end()
@@ -234,6 +239,14 @@ export class HttpConnection implements BodySource, MemoryHolder, ExchangeLine {
     }
   }
 
+  /** "A server SHOULD ignore at least one empty line" before a request (RFC 9112, 2.2), but not any number of them. */
+  #isTooEmpty(emptyBytes: number, lengthBytes: number): boolean {
+    // The others are still held, and are counted again.
+    const total = this.#emptyBytes + emptyBytes
+    this.#emptyBytes = emptyBytes === lengthBytes ? total : this.#emptyBytes
+    return total > EMPTY_BYTES_MAX
+  }
+
   #awaitHead(): void {
     if (this.#peerEnded) return this.#refuse(400)
     if (this.#inHead) return
@@ -244,6 +257,7 @@ export class HttpConnection implements BodySource, MemoryHolder, ExchangeLine {
   #begin(head: RequestHead): void {
     const { lengthBytes = 0, chunked } = head
     this.#inHead = false
+    this.#emptyBytes = 0
     this.#last = !head.keepAlive || chunked
     this.#body = new IncomingBody(head.lengthBytes, this)
     this.#bodyBytesLeft = chunked ? Number.POSITIVE_INFINITY : lengthBytes

@@ -57,7 +57,7 @@ function formatPermission(descriptorBytes: Uint8Array, format: PermissionFormat)
 }
 
 /** `{"permission": "…", "format": "Sddl"}`, ignoring the case of names and format. */
-function decodePermissionBody(body: Uint8Array): Uint8Array {
+export function decodePermissionBody(body: Uint8Array): Uint8Array {
   const fields = new Map<string, unknown>()
   for (const [name, value] of Object.entries(parseJson(body))) fields.set(name.toLowerCase(), value)
   const permission = fields.get('permission')

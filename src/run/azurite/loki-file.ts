@@ -8,12 +8,18 @@ export type LokiDocument = { readonly collection: string; readonly document: unk
 const READ_BYTES = 1024 * 1024
 
 /** Throws StartError if the file is damaged or ends early. */
-export async function* readLokiFile(path: string): AsyncGenerator<LokiDocument> {
+export function readLokiFile(path: string): AsyncGenerator<LokiDocument> {
+  return readLoki(path, createReadStream(path, { highWaterMark: READ_BYTES }))
+}
+
+/** `path` is for people. */
+export async function* readLoki(
+  path: string,
+  chunks: AsyncIterable<Buffer>,
+): AsyncGenerator<LokiDocument> {
   const cutter = new DocumentCutter(path)
   try {
-    for await (const chunk of createReadStream(path, { highWaterMark: READ_BYTES })) {
-      yield* cutter.cut(chunk as Buffer)
-    }
+    for await (const chunk of chunks) yield* cutter.cut(chunk)
   } catch (error) {
     if (error instanceof StartError) throw error
     throw new StartError(`cannot read ${path}: ${errorReason(error)}`)

@@ -35,6 +35,8 @@ const LOGIN_FRAME_BYTES_MAX = 64 * 1024
 const LOGIN_UNREAD_BYTES_MAX = 64 * 1024
 /** The memory of a login in progress: at most its token. */
 const LOGIN_BYTES = 8 * 1024
+/** The memory of an idle connection without TLS, and what the kernel holds for it. */
+const CONNECTION_BYTES = 12 * 1024
 
 /** Requests in progress and their responses. */
 const IN_FLIGHT_BYTES_MAX = 64 * 1024 * 1024
@@ -84,7 +86,7 @@ class SmbConnection implements Connection {
 
   readonly #socket: Socket
   readonly #world: SmbWorld
-  /** The memory of the connection itself, as far as it matters. */
+  /** The memory of the connection itself. With it, strangers who say nothing can't take all connections of the listener. */
   readonly #idleBytes: number
   readonly #credits = createCreditWindow()
   readonly #running = createRunningRequests()
@@ -110,7 +112,7 @@ class SmbConnection implements Connection {
     this.clientPort = remotePort ?? 0
     this.serverIp = (localAddress ?? '').replace(/^::ffff:/, '')
     // Connections between nodes use TLS.
-    this.#idleBytes = client === undefined ? 0 : TLS_CONNECTION_BYTES
+    this.#idleBytes = client === undefined ? CONNECTION_BYTES : TLS_CONNECTION_BYTES
   }
 
   start(): void {
@@ -123,7 +125,7 @@ class SmbConnection implements Connection {
     this.#heldByReader = () => reader.heldBytes()
     this.#world.connections.add(this)
     this.#scheduleIdleCheck()
-    if (this.#idleBytes > 0) this.#reportMemory()
+    this.#reportMemory()
     socket.on('data', (chunk: Buffer) => {
       try {
         const messages = reader.push(chunk)

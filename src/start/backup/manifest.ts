@@ -76,7 +76,49 @@ export function decodeManifest(bytes: Uint8Array, place: string): Manifest {
   if (manifest === undefined || manifestDigest(manifest) !== sha256) {
     throw new StartError(`${place} is damaged: its ${MANIFEST_NAME} does not match its checksum`)
   }
+  if (!isManifest(manifest)) throw new StartError(`${place} is no backup of Lazuli`)
   return manifest
+}
+
+const SHA256 = /^[0-9a-f]{64}$/
+const SEGMENT_NAME = /^[0-9a-f]{14}-[0-9a-f]{16}$/
+
+/** The names lead to files, so they must be ones that a backup has. */
+function isManifest(manifest: Partial<Manifest> | null): boolean {
+  const { format, storeId, source, version, takenMs, recordCount, contentBytes } = manifest ?? {}
+  const { records, segments } = manifest ?? {}
+  return (
+    format === 1 &&
+    [storeId, source, version].every((text) => typeof text === 'string') &&
+    [takenMs, recordCount, contentBytes].every(isCount) &&
+    areAll(records, isChunkEntry) &&
+    areAll(segments, isSegmentEntry)
+  )
+}
+
+function isChunkEntry({
+  sha256,
+  firstKey,
+  recordCount,
+  lengthBytes,
+}: Partial<ChunkEntry>): boolean {
+  const isNamed = typeof sha256 === 'string' && SHA256.test(sha256)
+  return isNamed && typeof firstKey === 'string' && isCount(recordCount) && isCount(lengthBytes)
+}
+
+function isSegmentEntry({ name, extent, lengthBytes }: Partial<SegmentEntry>): boolean {
+  const isNamed = typeof name === 'string' && SEGMENT_NAME.test(name)
+  return isNamed && isCount(extent) && isCount(lengthBytes)
+}
+
+function areAll<T>(list: readonly T[] | undefined, isGood: (entry: T) => boolean): boolean {
+  if (!Array.isArray(list)) return false
+  return list.every((entry) => typeof entry === 'object' && entry !== null && isGood(entry))
+}
+
+/** Also of what an array of slices has. */
+export function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0
 }
 
 function decodeJson(bytes: Uint8Array, place: string) {

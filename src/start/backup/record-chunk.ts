@@ -59,12 +59,17 @@ export function sha256Of(bytes: Uint8Array): string {
 }
 
 /** Throws BackupDamaged. */
-export function decodeChunk(bytes: Buffer, { sha256 }: ChunkEntry): readonly StoredEntry[] {
+export function decodeChunk(
+  bytes: Buffer,
+  { sha256 }: Pick<ChunkEntry, 'sha256'>,
+): readonly StoredEntry[] {
   if (sha256Of(bytes) !== sha256) throw new BackupDamaged(`the records ${sha256} have changed`)
   const entries: StoredEntry[] = []
   for (let at = 0; at < bytes.length;) {
-    const keyEnd = at + HEAD_BYTES + bytes.readUInt32LE(at)
-    const valueEnd = keyEnd + bytes.readUInt32LE(at + 4)
+    const hasHead = at + HEAD_BYTES <= bytes.length
+    const keyEnd = hasHead ? at + HEAD_BYTES + bytes.readUInt32LE(at) : Infinity
+    const valueEnd = hasHead ? keyEnd + bytes.readUInt32LE(at + 4) : Infinity
+    if (valueEnd > bytes.length) throw new BackupDamaged(`the records ${sha256} end early`)
     entries.push({
       key: bytes.subarray(at + HEAD_BYTES, keyEnd),
       value: bytes.subarray(keyEnd, valueEnd),

@@ -3,7 +3,7 @@
 import { crc32 } from 'node:zlib'
 import type { Slice } from '../../extent/content/slice.ts'
 import { BackupDamaged, type BackupFiles } from './files.ts'
-import { segmentName, type SegmentEntry } from './manifest.ts'
+import { isCount, segmentName, type SegmentEntry } from './manifest.ts'
 
 /** Where a slice is in a file of a backup. */
 export type StoredSlice = {
@@ -75,10 +75,19 @@ export async function readSegment(
 
 function decodeHeader(bytes: Buffer, file: string): Header {
   try {
-    return JSON.parse(String(bytes))
-  } catch {
-    throw new BackupDamaged(`${file} has no header`)
+    const header: unknown = JSON.parse(String(bytes))
+    if (isHeader(header)) return header
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
   }
+  throw new BackupDamaged(`${file} has no header`)
+}
+
+function isHeader(value: unknown): value is Header {
+  if (typeof value !== 'object' || value === null) return false
+  const { storeId, extent, slices }: Partial<Header> = value
+  if (typeof storeId !== 'string' || !isCount(extent) || !Array.isArray(slices)) return false
+  return slices.every((slice) => Array.isArray(slice) && slice.length === 3 && slice.every(isCount))
 }
 
 /** Reads the bytes and compares their CRC-32. Throws BackupDamaged. */

@@ -1,0 +1,3 @@
+import { testGroup } from './replay.ts'
+
+await testGroup('import')

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { startServer, type LazuliServer } from '../../src/server.ts'
-import { violations } from './browse-fixture.ts'
+import { violations } from './fixture.ts'
 import { BROWSER_SKIP, launchBrowser, openPage } from './browser.ts'
 
 let server: LazuliServer

@@ -26,8 +26,8 @@ import {
   parseAcl,
   parseAclEntries,
   parseAclEntryNames,
-} from '../../../src/storage/datalake/acl-text.ts'
-import { parseMode, parseUmask } from '../../../src/storage/datalake/permissions.ts'
+} from '../../../src/storage/blob/access/acl-text.ts'
+import { parseMode, parseUmask } from '../../../src/storage/blob/access/permissions.ts'
 import { StorageError } from '../../../src/storage/shared/error.ts'
 import { target } from '../target.ts'
 

@@ -23,7 +23,10 @@ FROM ${NODE_IMAGE} AS common
 WORKDIR /opt/lazuli
 COPY --from=dependencies /opt/lazuli/node_modules node_modules
 COPY --from=compiled /build/dist dist
-COPY package.json LICENSE ./
+# The admin port shows the documentation.
+COPY package.json LICENSE *.md ./
+COPY docs docs
+COPY examples examples
 # Any user may write to a new volume: it begins with the permissions of this folder.
 RUN for name in lazuli azurite azurite-blob azurite-queue azurite-table; do \
     ln -s /opt/lazuli/dist/main.js /usr/local/bin/$name || exit 1; done \

@@ -6,6 +6,7 @@ import {
   copyFileSync,
   cpSync,
   existsSync,
+  globSync,
   mkdirSync,
   readFileSync,
   symlinkSync,
@@ -86,10 +87,13 @@ export function linesOf(stage: string, word: string): readonly string[] {
   return lines.split('\n').flatMap((line) => (line.startsWith(`${word} `) ? [line.slice(word.length + 1)] : [])) // prettier-ignore
 }
 
-/** The files that .dockerignore lets through, which names each of them. */
-export function copyContext(target: string): void {
-  const names = readFileSync(join(ROOT, '.dockerignore'), 'utf8').matchAll(/^!(\S+)$/gm)
-  for (const [, name = ''] of names) {
+/** The files that .dockerignore lets through. */
+function copyContext(target: string): void {
+  const patterns = readFileSync(join(ROOT, '.dockerignore'), 'utf8').matchAll(/^!(\S+)$/gm)
+  for (const name of globSync(
+    [...patterns].map(([, pattern = '']) => pattern),
+    { cwd: ROOT },
+  )) {
     const filter = (path: string) => !path.endsWith('.test.ts')
     cpSync(join(ROOT, name), join(target, name), { recursive: true, filter })
   }

@@ -79,6 +79,8 @@ describe('the image', { skip, concurrency: 2 }, () => {
     for (const args of [[], ['devstoreaccount1:' + WELL_KNOWN, 'read']]) {
       const container = await start({ data })
       await container.printed(READY)
+      const docs = await container.exec('wget', '-qO-', 'http://127.0.0.1:10010/docs/')
+      assert.match(docs.stdout, /href="\/docs\/clients"/)
       const healthy = await container.exec(...check.slice(1))
       assert.deepEqual([healthy.stdout, healthy.code], ['ready\n', 0])
       await useClient(container, ...args)

@@ -5,15 +5,7 @@ import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { ACCOUNT } from '../harness.ts'
 import { BROWSER_SKIP } from './browser.ts'
-import {
-  HOSTILE,
-  inBrowse,
-  nothingRan,
-  placeOf,
-  startRig,
-  violations,
-  type Rig,
-} from './fixture.ts'
+import { HOSTILE, inBrowse, nothingRan, placeOf, startRig, type Rig } from './fixture.ts'
 
 const skip = BROWSER_SKIP
 let rig: Rig
@@ -323,28 +315,3 @@ test('a service error is shown with its code', { skip }, () =>
     await page.getByRole('alert').filter({ hasText: 'ContainerNotFound' }).waitFor()
   }),
 )
-
-for (const look of [{}, { dark: true }, { width: 390, height: 844 }] as const) {
-  test(`nothing is hard to use or to read: ${JSON.stringify(look)}`, { skip }, async () => {
-    await put('axe', 'data/p.json', '{"a":1}', 'application/json')
-    await put('axe', 'p.csv', 'a,b\n1,2\n', 'text/csv')
-    await inBrowse(
-      rig,
-      `blob/${ACCOUNT}`,
-      async (page) => {
-        await page.getByRole('link', { name: 'axe' }).waitFor()
-        assert.deepEqual(await violations(page), [])
-        await page.getByRole('link', { name: 'axe' }).click()
-        await page.getByRole('link', { name: 'p.csv' }).click()
-        for (const tab of ['Properties', 'Metadata', 'Tags', 'Earlier', 'Lease', 'Content']) {
-          await page.getByRole('tab', { name: tab }).click()
-          await page.locator('.loading').waitFor({ state: 'detached' })
-          assert.deepEqual(await violations(page), [], tab)
-        }
-        await page.getByRole('button', { name: 'SAS' }).click()
-        assert.deepEqual(await violations(page), [])
-      },
-      look,
-    )
-  })
-}

@@ -4,15 +4,7 @@ import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { ACCOUNT } from '../harness.ts'
 import { BROWSER_SKIP } from './browser.ts'
-import {
-  HOSTILE,
-  inBrowse,
-  nothingRan,
-  placeOf,
-  startRig,
-  violations,
-  type Rig,
-} from './fixture.ts'
+import { HOSTILE, inBrowse, nothingRan, placeOf, startRig, type Rig } from './fixture.ts'
 
 const skip = BROWSER_SKIP
 let rig: Rig
@@ -162,35 +154,3 @@ test('a share is created and deleted', { skip }, () =>
     await page.getByRole('link', { name: 'brief' }).waitFor({ state: 'detached' })
   }),
 )
-
-for (const look of [{}, { dark: true }, { width: 390, height: 844 }] as const) {
-  test(`nothing is hard to use or to read: ${JSON.stringify(look)}`, { skip }, async () => {
-    const queue = rig.queues.getQueueClient('axe')
-    await queue.createIfNotExists()
-    await queue.clearMessages()
-    for (const text of ['one', 'two']) await queue.sendMessage(text)
-    await queue.receiveMessages({ visibilityTimeout: 300 })
-    const share = rig.shares.getShareClient('axe')
-    await share.createIfNotExists()
-    await share.createDirectory('d').catch(() => undefined)
-    await share.rootDirectoryClient.getFileClient('f').create(0)
-    await inBrowse(
-      rig,
-      placeOf('queue', 'axe'),
-      async (page) => {
-        await visible(page).getByText('two').waitFor()
-        await invisible(page).getByRole('button', { name: 'Make it visible' }).waitFor()
-        assert.deepEqual(await violations(page), [])
-        await page.getByRole('link', { name: 'Shares' }).click()
-        await page.getByRole('link', { name: 'axe' }).click()
-        await page.getByRole('link', { name: 'f', exact: true }).click()
-        for (const tab of ['Properties', 'Metadata', 'Opens and locks']) {
-          await page.getByRole('tab', { name: tab }).click()
-          await page.locator('.loading').waitFor({ state: 'detached' })
-          assert.deepEqual(await violations(page), [], tab)
-        }
-      },
-      look,
-    )
-  })
-}

@@ -4,15 +4,7 @@ import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { ACCOUNT } from '../harness.ts'
 import { BROWSER_SKIP } from './browser.ts'
-import {
-  HOSTILE,
-  inBrowse,
-  nothingRan,
-  placeOf,
-  startRig,
-  violations,
-  type Rig,
-} from './fixture.ts'
+import { HOSTILE, inBrowse, nothingRan, placeOf, startRig, type Rig } from './fixture.ts'
 
 const skip = BROWSER_SKIP
 let rig: Rig
@@ -148,7 +140,6 @@ for (const [button, name, mine, theirs] of OUTCOMES) {
     })
     await inBrowse(rig, placeOf('table', name), async (page) => {
       await lose(page, name)
-      assert.deepEqual(await violations(page), [])
       assert.equal((await client.getEntity('p', 'r')).mine, 'before')
       await page.getByRole('button', { name: button }).click()
       await page.getByRole('dialog').waitFor({ state: 'detached' })
@@ -194,22 +185,3 @@ test('a lost race with a delete: the entity is inserted again', { skip }, async 
     assert.equal((await client.getEntity('p', 'r')).mine, 'here')
   })
 })
-
-for (const look of [{}, { dark: true }, { width: 390, height: 844 }] as const) {
-  test(`nothing is hard to use or to read: ${JSON.stringify(look)}`, { skip }, async () => {
-    const client = rig.table('axe')
-    await client.createTable().catch(() => undefined)
-    await client.upsertEntity({ partitionKey: 'p', rowKey: 'r', a: 1, b: 'x' })
-    await inBrowse(
-      rig,
-      placeOf('table', 'axe'),
-      async (page) => {
-        await page.getByRole('cell', { name: 'x' }).waitFor()
-        assert.deepEqual(await violations(page), [])
-        await page.getByRole('button', { name: 'Edit p r' }).click()
-        assert.deepEqual(await violations(page), [])
-      },
-      look,
-    )
-  })
-}

@@ -88,13 +88,30 @@ export function placeOf(service: string, name: string): string {
   return `${service}/${ACCOUNT}/${name}`
 }
 
-/** Rules of axe-core that the page breaks: of all, or of these. */
-export async function violations(
-  page: Page,
-  rules?: readonly string[],
-): Promise<readonly string[]> {
+const LOOKS = [
+  { width: 1280, colorScheme: 'light' },
+  { width: 390, colorScheme: 'light' },
+  { width: 390, colorScheme: 'dark', rules: ['color-contrast', 'link-in-text-block'] },
+  { width: 1280, colorScheme: 'dark', rules: ['color-contrast', 'link-in-text-block'] },
+] as const
+
+/** The page in all looks: axe-core finds nothing, and nothing is wider than the window. Colors are all that a theme changes. */
+export async function checkLooks(page: Page, what: string): Promise<void> {
+  for (const { width, colorScheme, ...options } of LOOKS) {
+    await page.setViewportSize({ width, height: 800 })
+    await page.emulateMedia({ colorScheme })
+    const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
+    assert(Number(overflow) <= 0, `${what} at ${width} px is ${overflow} px too wide`)
+    const runOnly = 'rules' in options ? options.rules : undefined
+    assert.deepEqual(await violations(page, runOnly), [], `${what}, ${colorScheme}, ${width} px`)
+  }
+  await page.setViewportSize({ width: 1280, height: 800 })
+}
+
+/** Of all rules of axe-core, or of these. */
+async function violations(page: Page, runOnly?: readonly string[]): Promise<readonly string[]> {
   if (!(await page.evaluate(`'axe' in globalThis`))) await page.evaluate(axe.source)
-  const options = { resultTypes: ['violations'], ...(rules !== undefined && { runOnly: rules }) }
+  const options = { resultTypes: ['violations'], ...(runOnly !== undefined && { runOnly }) }
   const found = await page.evaluate(
     `axe.run(document, ${JSON.stringify(options)}).then(({ violations }) =>
       violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 160)).join(' | ')))`,

@@ -40,14 +40,14 @@ export async function listBlobs(
 }
 
 function rowOf(element: Element): BlobRow {
-  const properties = childOf(element, 'Properties')
+  const properties = pairsOf(childOf(element, 'Properties'))
   return {
     name: nameOf(element),
     isFolder: element.tagName === 'BlobPrefix',
-    sizeBytes: Number(textAt(properties, 'Content-Length')),
-    modified: textAt(properties, 'Last-Modified'),
-    type: textAt(properties, 'Content-Type'),
-    lease: textAt(properties, 'LeaseState'),
+    sizeBytes: Number(properties['Content-Length'] ?? 0),
+    modified: properties['Last-Modified'] ?? '',
+    type: properties['Content-Type'] ?? '',
+    lease: properties['LeaseState'] ?? '',
     isDeleted: textAt(element, 'Deleted') === 'true',
   }
 }

@@ -34,7 +34,11 @@ type TableProps<Row> = {
 const ROW_PX = 34
 const AROUND = 12
 
-type View = { readonly first: number; readonly count: number }
+/** Browsers limit the height of an element: Chromium to 33 million pixels, Firefox to 17 million. */
+const HEIGHT_MAX_PX = 10_000_000
+
+/** `shiftPx`: of a list that is longer than an element can be, scrolling moves more than it shows. */
+type View = { readonly first: number; readonly count: number; readonly shiftPx: number }
 
 export function Table<Row>(props: TableProps<Row>): VNode {
   const { label, rows, keyOf, classOf, height } = props
@@ -54,9 +58,12 @@ export function Table<Row>(props: TableProps<Row>): VNode {
       </div>
     </div>
     <div role="rowgroup" class="table-body" tabindex="0" ref=${body} style=${{ maxHeight: height }}>
-      <div role="presentation" class="table-rows" style=${{ height: `${rows.length * ROW_PX}px` }}>
+      <div role="presentation" class="table-rows" style=${{ height: `${heightOf(rows.length)}px` }}>
         ${seen.map((row, at) => {
-          const style = { ...template, transform: `translateY(${(first + at) * ROW_PX}px)` }
+          const style = {
+            ...template,
+            transform: `translateY(${(first + at) * ROW_PX + view.shiftPx}px)`,
+          }
           return html`<div
             role="row"
             key=${keyOf(row)}
@@ -72,18 +79,38 @@ export function Table<Row>(props: TableProps<Row>): VNode {
   </div>`
 }
 
+function isSame(a: View, b: View): boolean {
+  return a.first === b.first && a.count === b.count && a.shiftPx === b.shiftPx
+}
+
+function heightOf(rowCount: number): number {
+  return Math.min(rowCount * ROW_PX, HEIGHT_MAX_PX)
+}
+
+/** How far the rows move for each pixel that somebody scrolls. */
+function paceOf(rowCount: number, { clientHeight }: HTMLElement): number {
+  const room = heightOf(rowCount) - clientHeight
+  return room > 0 ? (rowCount * ROW_PX - clientHeight) / room : 1
+}
+
+function viewOf(rowCount: number, element: HTMLElement): View {
+  const topPx = element.scrollTop * paceOf(rowCount, element)
+  const count = Math.ceil(element.clientHeight / ROW_PX)
+  return { first: Math.floor(topPx / ROW_PX), count, shiftPx: element.scrollTop - topPx }
+}
+
 /** Which rows are in view. */
 function useView<Row>({ rows, onEnd, followsEnd }: TableProps<Row>) {
   const body = useRef<HTMLElement | null>(null)
-  const [view, setView] = useState<View>({ first: 0, count: 40 })
+  const [view, setView] = useState<View>({ first: 0, count: 40, shiftPx: 0 })
   const isAtEnd = useRef(true)
   const measure = (): void => {
     const element = body.current
     if (element === null) return
     const { scrollTop, clientHeight, scrollHeight } = element
     isAtEnd.current = scrollTop + clientHeight >= scrollHeight - ROW_PX
-    const next = { first: Math.floor(scrollTop / ROW_PX), count: Math.ceil(clientHeight / ROW_PX) }
-    setView((known) => (known.first === next.first && known.count === next.count ? known : next))
+    const next = viewOf(rows.length, element)
+    setView((known) => (isSame(known, next) ? known : next))
     if (isAtEnd.current) onEnd?.()
   }
   const latest = useRef(measure)
@@ -102,8 +129,11 @@ function useView<Row>({ rows, onEnd, followsEnd }: TableProps<Row>) {
   }, [])
   useLayoutEffect(() => {
     const element = body.current
-    if (followsEnd === true && isAtEnd.current && element !== null)
-      element.scrollTop = element.scrollHeight
+    if (element === null) return
+    if (followsEnd === true && isAtEnd.current) element.scrollTop = element.scrollHeight
+    // The same rows stay in view, though there are others behind them now.
+    else if (heightOf(rows.length) === HEIGHT_MAX_PX)
+      element.scrollTop = (element.scrollTop - view.shiftPx) / paceOf(rows.length, element)
     measure()
   }, [rows.length, rows.at(-1)])
   return [body, view] as const

@@ -185,14 +185,15 @@ const PAUSE_MS_MAX = 40
 
 async function makeTraffic(server: LazuliServer, forMs: number): Promise<void> {
   const random = randomFrom(7)
-  const shop = namedBlobs(server, 'visitors').getContainerClient('shop')
+  const counterOf = (client: string) =>
+    namedBlobs(server, client).getContainerClient('shop').getBlockBlobClient('counter')
+  const [one, other] = [counterOf('web 1'), counterOf('web 2')]
   const untilMs = performance.now() + forMs
   while (performance.now() < untilMs) {
     const leftShare = (untilMs - performance.now()) / forMs
-    const counter = shop.getBlockBlobClient('counter')
-    await counter.upload('1', 1)
+    await one.upload('1', 1)
     const ifMatch = random.below(16) === 0 ? '"0x0"' : '*'
-    await outcomeOf(counter.upload('2', 1, { conditions: { ifMatch } }))
+    await outcomeOf(other.upload('2', 1, { conditions: { ifMatch } }))
     await setTimeout(random.below(PAUSE_MS_MAX) * (0.3 + leftShare))
   }
 }

@@ -136,14 +136,14 @@ function withOwn(values: readonly string[], own: string): readonly string[] {
 }
 
 const COLUMNS: readonly Column<JournalEntry>[] = [
-  { title: 'Time', width: '7rem', isExtra: true, cell: ({ time }) => html`<time datetime=${time}>${timeOfDay(time)}</time>` },
-  { title: '#', width: '3.6rem', isNumber: true, cell: ({ id }) => html`<a href=${linkTo(`journal/${id}`)}>${id}</a>` },
+  { title: 'Time', width: '6.4rem', isExtra: true, cell: ({ time }) => html`<time datetime=${time}>${timeOfDay(time)}</time>` },
+  { title: '#', width: '3rem', isNumber: true, cell: ({ id }) => html`<a href=${linkTo(`journal/${id}`)}>${id}</a>` },
   { title: 'Client', width: 'minmax(5rem, 1.1fr)', cell: ({ client }) => html`<span title=${client.name}>${client.name}</span>` },
   { title: 'Operation', width: 'minmax(7rem, 1.4fr)', cell: ({ operation }) => operation },
   { title: 'Status', width: 'minmax(5.4rem, 0.7fr)', cell: (entry) => html`<${StatusBadge} outcome=${entry} />` },
-  { title: 'Resource', width: 'minmax(7rem, 2.6fr)', isPath: true, isExtra: true, cell: ({ resource }) => html`<${ResourceLink} resource=${resource} />` },
-  { title: 'What happened', width: 'minmax(7rem, 2.4fr)', isExtra: true, cell: verdict },
-  { title: 'Took', width: '5rem', isNumber: true, isExtra: true, cell: ({ durationMs }) => duration(durationMs) },
+  { title: 'Resource', width: 'minmax(6rem, 2fr)', isPath: true, isExtra: true, cell: ({ resource }) => html`<${ResourceLink} resource=${resource} />` },
+  { title: 'What happened', width: 'minmax(7rem, 3fr)', isExtra: true, cell: verdict },
+  { title: 'Took', width: '4.4rem', isNumber: true, isExtra: true, cell: ({ durationMs }) => duration(durationMs) },
 ] // prettier-ignore
 
 function verdict({ errorCode, lostTo, winner, refusedBy }: JournalEntry): unknown {

@@ -54,9 +54,9 @@ function Plots({ rates }: { readonly rates: readonly Rate[] }): VNode {
       'Latency',
       last?.medianMs === undefined
         ? 'no requests'
-        : `${duration(last.medianMs)} median, ${duration(last.slowestMs ?? 0)} slowest 1 %`,
+        : `median ${duration(last.medianMs)}, 99 % within ${duration(last.slowestMs ?? 0)}`,
       [
-        of('Slowest 1 %', '--warn', (rate) => rate.slowestMs),
+        of('99 % within', '--warn', (rate) => rate.slowestMs),
         of('Median', '--good', (rate) => rate.medianMs),
       ],
       duration,

@@ -39,13 +39,13 @@ function summaryLines(load: Load, objectCount: number): readonly string[] {
 }
 
 function violationLines({ object, callCount, window }: Violation): readonly string[] {
-  const { from, calls, otherCount } = window
+  const { from, calls, otherCount, isLongest } = window
   const [state, ...others] = from
   const or = others.length === 0 ? '' : `, or one of ${others.length} other states`
   return [
     '',
     `${object} (${calls.length} of ${callCount} calls)`,
-    `  before: ${JSON.stringify(state) ?? 'nothing'}${or}`,
+    `  ${isLongest ? 'after the longest order that explains its answers' : 'before'}: ${JSON.stringify(state) ?? 'nothing'}${or}`,
     ...calls.map((call) => callLine(call)),
     ...(otherCount === 0 ? [] : [`  and ${otherCount} more writes that may have happened in any order, or not at all`]), // prettier-ignore
   ]

@@ -41,6 +41,16 @@ export function statesAfterAll(asked: Search, countMax: number): readonly State[
   return [...states.values()]
 }
 
+/** Where the longest order that was found ends. */
+export type Stuck = { count: number; state: State; next: readonly Call[] }
+
+/** None of the calls that may come next fits. */
+export function longestOrder(asked: Search): Stuck {
+  const stuck: Stuck = { count: -1, state: asked.from[0], next: [] }
+  for (const state of asked.from) walk(asked, state, () => true, stuck)
+  return stuck
+}
+
 type Frame = {
   /** The call that was taken. */
   readonly at: number
@@ -55,6 +65,7 @@ function walk(
   { model, calls, effort }: Search,
   from: State,
   found: (state: State) => boolean,
+  stuck?: Stuck,
 ): Verdict {
   // prettier-ignore
   const taken = new Taken(calls)
@@ -69,6 +80,8 @@ function walk(
       if (seen.isNew(`${taken.key()} ${JSON.stringify(after)}`, taken.others)) {
         path.push(frame)
         state = after
+        if (stuck !== undefined && taken.count > stuck.count)
+          Object.assign(stuck, { count: taken.count, state, next: taken.next() })
         return taken.first()
       }
       taken.undo(frame.at)

@@ -60,6 +60,21 @@ export class Taken {
     if (at < this.#low) this.#low = at
   }
 
+  /** Of the calls that have certainly happened. */
+  get count(): number {
+    return this.#takenCount
+  }
+
+  /** The calls of which one must come next. */
+  next(): readonly Call[] {
+    const calls: Call[] = []
+    for (let at = this.first(); at !== undefined; at = this.after(at)) {
+      const call = this.calls[at]
+      if (call !== undefined) calls.push(call)
+    }
+    return calls
+  }
+
   /** Names the certain calls that are taken. */
   key(): string {
     let key = String(this.#low)

@@ -2,7 +2,7 @@
 // which nothing was under way, with only the calls whose answers matter.
 import type { Call } from '../history/call.ts'
 import type { Model, State } from '../model/model.ts'
-import { explain, statesAfterAll, type Effort } from './search.ts'
+import { explain, longestOrder, statesAfterAll, type Effort } from './search.ts'
 
 export type Window = {
   /** The states in which the object may have been before. */
@@ -11,6 +11,8 @@ export type Window = {
   readonly calls: readonly Call[]
   /** Calls at the same time whose answers don't matter: they may have happened or not. */
   readonly otherCount: number
+  /** The calls follow the longest order that explains its answers; none of them fits. */
+  readonly isLongest?: true
 }
 
 const EFFORT_EACH = 50_000
@@ -19,6 +21,8 @@ const EFFORT_MAX = 600_000
 const STATES_MAX = 32
 const CUTS_MAX = 12
 const TRIES_MAX = 400
+/** More would not be read. */
+const CALLS_MAX = 60
 
 export function smallestWindow(model: Model, calls: readonly Call[]): Window {
   const trial: Trial = { model, left: EFFORT_MAX }
@@ -26,7 +30,15 @@ export function smallestWindow(model: Model, calls: readonly Call[]): Window {
   const { from, rest } = latestStart(trial, first)
   const kept = withoutIdle(trial, from, rest)
   const told = kept.filter(isAnswered)
+  if (told.length > CALLS_MAX) return whereStuck(model, first)
   return { from, calls: told, otherCount: kept.length - told.length }
+}
+
+/** Where clients never pause, a window can't be cut. What the longest order leaves is short, although another order may leave more. */
+function whereStuck(model: Model, calls: readonly Call[]): Window {
+  const search = { model, calls, from: [model.initial], effort: { left: EFFORT_MAX } }
+  const { state, next } = longestOrder(search)
+  return { from: [state], calls: next.filter(isAnswered), otherCount: 0, isLongest: true }
 }
 
 type Trial = { readonly model: Model; left: number }

@@ -45,7 +45,9 @@ type Using = { readonly handle: string; readonly uses: number; readonly access: 
 function chooseUse({ random, newValue }: Chooser, using: Using): Operation {
   const { access } = using
   if (access.includes('D') && random.chance(0.5)) {
-    return random.chance(0.4) ? { ...using, name: 'remove', uses: 0 } : { ...using, name: 'move', to: random.pick(FILES) } // prettier-ignore
+    // What is deleted can be read until it is closed, and nothing else.
+    if (random.chance(0.5)) return { ...using, name: 'remove', uses: 1, access: 'R' }
+    return { ...using, name: 'move', to: random.pick(FILES) }
   }
   if (!access.includes('W') || (access.includes('R') && random.chance(0.4))) return { ...using, name: 'read' } // prettier-ignore
   const slot = random.below(SLOTS)

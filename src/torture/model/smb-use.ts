@@ -22,7 +22,7 @@ export function smbOutcomes(state: DirectoryState, operation: Operation, moment:
     case 'remove':
       return done({ ...state, [place]: { ...file, isDeletePending: true } })
     case 'move':
-      if (to === place) return done(state)
+      if (to === place) return done({ ...state, [place]: changed(file, file.content) })
       if (state[to] !== undefined) return [refusal(state, [409, 'OBJECT_NAME_COLLISION']), refusal(state, [409, 'DELETE_PENDING'])] // prettier-ignore
       return done({ ...without(state, place), [to]: changed(file, file.content) })
     default:

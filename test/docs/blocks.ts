@@ -29,13 +29,13 @@ const LANGUAGES: Readonly<Record<string, Language>> = {
 const PART = /^#+ (.+)$|^( *)```(\S*)([^\n]*)\n([^]*?)^ *```$/gm
 const MARK = /^(?<kind>preamble|fragment|run)?\s*(?:needs (?<needs>[\w.,-]+))?$/
 
-export function blocksOf(page: string): readonly Block[] {
+export function blocksOf(name: string, page: string): readonly Block[] {
   const blocks: Block[] = []
   let heading = ''
   for (const match of page.matchAll(PART)) {
-    const [, title, indent = '', name = '', mark = '', text = ''] = match
+    const [, title, indent = '', word = '', mark = '', text = ''] = match
     if (title !== undefined) heading = title
-    const language = LANGUAGES[name]
+    const language = LANGUAGES[word]
     if (language === undefined) continue
     const line = page.slice(0, match.index).split('\n').length + 1
     const lines = text.split('\n').map((each) => each.replace(indent, ''))
@@ -44,19 +44,16 @@ export function blocksOf(page: string): readonly Block[] {
       line,
       language,
       text: lines.join('\n'),
-      ...decodeMark(mark.trim(), line),
+      ...decodeMark(mark.trim(), `${name}:${line}`),
     })
   }
   return blocks
 }
 
-function decodeMark(mark: string, line: number): Pick<Block, 'kind' | 'needs'> {
+function decodeMark(mark: string, place: string): Pick<Block, 'kind' | 'needs'> {
   if (/^not run: \S/.test(mark)) return { kind: 'skipped', needs: [] }
   const groups = MARK.exec(mark)?.groups
-  assert(
-    groups !== undefined,
-    `line ${line}: the mark "${mark}" is none that test/docs/blocks.ts knows`,
-  )
+  assert(groups !== undefined, `${place}: test/docs/blocks.ts does not know the mark "${mark}"`)
   const { kind = 'plain', needs } = groups
   assert(kind === 'plain' || kind === 'preamble' || kind === 'fragment' || kind === 'run')
   return { kind, needs: needs?.split(',') ?? [] }

@@ -60,7 +60,7 @@ type Page = {
 }
 
 const pages = PAGES.map((name): Page => {
-  const blocks = blocksOf(readFileSync(join(ROOT, name), 'utf8'))
+  const blocks = blocksOf(name, readFileSync(join(ROOT, name), 'utf8'))
   return { name, blocks, preamble: blocks.find(({ kind }) => kind === 'preamble')?.text }
 })
 

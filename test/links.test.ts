@@ -59,6 +59,16 @@ test('there are pages with links', () => {
   assert(linksOf('README.md').length > 10)
 })
 
+test('README.md stays short', () => {
+  assert(readFileSync(join(ROOT, 'README.md'), 'utf8').split('\n').length <= 201)
+})
+
+test('the index of the docs links to every page', () => {
+  const linked = linksOf('docs/README.md').map((target) => join('docs', target))
+  const pages = PAGES.filter((page) => /^docs\/[^/]+\.md$/.test(page) && page !== 'docs/README.md')
+  assert.deepEqual(pages.filter((page) => !linked.includes(page)), []) // prettier-ignore
+})
+
 for (const page of PAGES) {
   test(`the links in ${page} lead somewhere`, () => {
     assert.deepEqual(

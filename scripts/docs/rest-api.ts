@@ -73,6 +73,7 @@ const INTRODUCTION = `# REST operations
 Every operation in these tables is supported, with all its headers and fields but those that its row says are refused: what can't be honored is refused
 rather than ignored. The tests send a request for each refusal. [Compatibility](compatibility.md) lists where an answer differs from Azure's. A request
 that matches no row gets Azure's error for it: 405 UnsupportedHttpVerb, 400 InvalidQueryParameterValue, or what the service in question sends.
+CORS preflight requests (OPTIONS) are answered by the rules of the service before any row.
 
 Letters are permissions of a SAS: any one of them is enough, or all of them if they are joined by \`+\`. A dash means that this kind
 of credential never allows the operation. An account key allows every operation except those marked "only". Paths are below the

@@ -1,6 +1,6 @@
 // The files that the documentation consists of, and their URLs. They are found once, so no path of a request ever reaches
 // the disk.
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path/posix'
 
 export type DocFile = {
@@ -29,7 +29,9 @@ const BESIDE = [
   'LICENSE',
 ]
 
+/** None if there is no index: an image may leave them out. */
 export function findDocFiles(root: string): DocFiles {
+  if (!existsSync(join(root, INDEX))) return { byUrl: new Map(), urlOf: () => undefined }
   const there = new Set(readdirSync(root))
   const files = BESIDE.filter((name) => there.has(name)).map((path): DocFile => ({ path }))
   for (const folder of ['docs', 'examples']) {

@@ -52,7 +52,7 @@ import {
 } from './start/options/options.ts'
 import { onShutdown } from './start/shutdown.ts'
 import { openSmbUsers } from './start/account/smb-users.ts'
-import { errorReason, StartError } from './start/start-error.ts'
+import { errorReason, isRecordsDamage, StartError } from './start/start-error.ts'
 import { VERSION } from './start/version.ts'
 import { ControlError } from './control/control-error.ts'
 import { StoreInUse } from './node/owner.ts'
@@ -85,7 +85,12 @@ function printError(error: unknown): void {
     error instanceof StoreInUse ||
     error instanceof FormatError ||
     error instanceof ControlError
-  process.stderr.write(`lazuli: ${named ? error.message : errorText(error)}\n`)
+  const text = isRecordsDamage(error)
+    ? `the records cannot be read (${error.message}); restore a backup`
+    : named
+      ? error.message
+      : errorText(error)
+  process.stderr.write(`lazuli: ${text}\n`)
 }
 
 async function main(): Promise<number> {

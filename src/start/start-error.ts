@@ -1,6 +1,8 @@
 // Errors that keep Lazuli from starting, with one-line messages. The program prints the message and ends with the exit
 // code; whatever throws one of these leaves nothing half-started.
 
+import { isLmdbDamage } from '../kv/engine/lmdb-file.ts'
+
 /** 2: the command line, an environment variable or the config file is wrong. 1: anything else. */
 export type ExitCode = 1 | 2
 
@@ -16,6 +18,11 @@ export class StartError extends Error {
 
 export function usageError(message: string): StartError {
   return new StartError(message, 2)
+}
+
+/** The database with the records cannot read its own file. */
+export function isRecordsDamage(error: unknown): error is Error {
+  return isLmdbDamage(error)
 }
 
 /** A system error's code, such as ENOENT. */

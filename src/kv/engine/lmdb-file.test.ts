@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { encodeKey } from '../key.ts'
 import { encodeRecord } from '../record.ts'
+import { isLmdbDamage } from './lmdb-file.ts'
 import { openLmdbEngine } from './lmdb.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'lazuli-lmdb-file-'))
@@ -51,6 +52,37 @@ for (const [what, file] of [
     await engine.close()
   })
 }
+
+test('a store that has lost its end is refused', () => {
+  const folder = folderWith(stored.subarray(0, 2 * PAGE_BYTES))
+  assert.throws(() => openLmdbEngine(folder), /data\.mdb is damaged: its end is missing/)
+})
+
+test('a store whose last pages nobody uses may be shorter than it says', async () => {
+  const file = Buffer.from(stored)
+  for (const at of [144, PAGE_BYTES + 144]) file.writeBigUInt64LE(99n, at)
+  const folder = folderWith(file)
+  const engine = openLmdbEngine(folder)
+  const { keys } = await engine.read({ keys: [{ key: KEY }], ranges: [] })
+  assert(keys[0])
+  await engine.close()
+  assert.equal(statSync(join(folder, 'data.mdb')).size, 100 * PAGE_BYTES)
+})
+
+test('a store that has lost pages of records fails when they are read, and the process goes on', async () => {
+  const folder = mkdtempSync(join(root, 'long-'))
+  const engine = openLmdbEngine(folder)
+  const { value } = encodeRecord({ text: 'x'.repeat(3_000) })
+  const keys = Array.from({ length: 100 }, (_, at) => encodeKey(String(at)))
+  await engine.commit([{ writes: keys.map((key) => ({ key, value, version: 2 })) }])
+  await engine.close()
+  const file = readFileSync(join(folder, 'data.mdb'))
+  file.fill(0, 4 * PAGE_BYTES, 12 * PAGE_BYTES)
+  const damaged = openLmdbEngine(folderWith(file))
+  const read = async () => damaged.read({ keys: keys.map((key) => ({ key })), ranges: [] })
+  await assert.rejects(read, isLmdbDamage)
+  await damaged.close()
+})
 
 for (const [what, file] of [
   [

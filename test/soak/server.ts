@@ -10,8 +10,15 @@ export type Ports = Readonly<Record<'blob' | 'queue' | 'table' | 'file' | 'dfs' 
 const TICK_MS = 20
 const SWEEP_COUNT = 30
 
+/** A client has to try again if it uses a connection in the moment in which the server closes it. The clients here don't. */
+const KEEP_ALIVE_SECONDS = 3_600
+
 const server = await runTestServer({
   folder: process.argv[2] ?? '',
+  blobKeepAliveTimeout: KEEP_ALIVE_SECONDS,
+  queueKeepAliveTimeout: KEEP_ALIVE_SECONDS,
+  tableKeepAliveTimeout: KEEP_ALIVE_SECONDS,
+  fileKeepAliveTimeout: KEEP_ALIVE_SECONDS,
   silent: true,
   logLevel: 'error',
 })

@@ -32,7 +32,7 @@ export type SweepOptions = {
   readonly oldestReadMs?: () => Promise<number | undefined>
   /** How long unreferenced bytes are kept for readers and writers that may still use them. */
   readonly graceMs?: number
-  /** An extent with a smaller ratio of live bytes is compacted. */
+  /** An extent with a smaller ratio of live bytes is compacted, so the disk has at most a quarter more than what is live. */
   readonly liveRatioMin?: number
   /** A smaller open extent is not sealed for its garbage. */
   readonly sealBytesMin?: number
@@ -53,7 +53,7 @@ export type Swept = {
 
 const DEFAULTS = {
   graceMs: 30_000,
-  liveRatioMin: 0.5,
+  liveRatioMin: 0.8,
   sealBytesMin: 1_024 * 1_024,
   extentsMax: 1_024,
   copyBytesMax: 256 * 1_024 * 1_024,
@@ -76,7 +76,11 @@ const STEP_COUNT = 16
 /** What to do with an extent; `wait` leaves its entry in the list. */
 type Verdict = 'nothing' | 'wait' | 'lookLater' | 'retire' | 'compact' | 'remove'
 type Listed = { readonly key: Key; readonly isDirty: boolean; readonly extent: number }
-type Look = Listed & { readonly verdict: Verdict; readonly sealedAtMs: number }
+type Look = Listed & {
+  readonly verdict: Verdict
+  readonly sealedAtMs: number
+  readonly liveBytes: number
+}
 
 /** One pass. The next one continues with the rest. */
 export async function sweepExtents(
@@ -102,8 +106,8 @@ export async function sweepExtents(
     toCompact.push(...looks.filter((look) => look.verdict === 'compact'))
     extentsLeft -= looks.filter((look) => look.verdict !== 'wait').length
   }
-  // Last: copying needs space, which the steps above have freed.
-  for (const look of toCompact) {
+  // Last: copying needs space, which the steps above have freed. Those that free the most for what they copy come first.
+  for (const look of toCompact.toSorted((a, b) => a.liveBytes - b.liveBytes)) {
     if (swept.copiedBytes >= pass.copyBytesMax) break
     await compact(kv, store, look, pass, swept)
   }
@@ -139,7 +143,9 @@ function listedEntry({ key }: Entry, isDirty: boolean): Listed {
 async function lookAt(kv: Kv, store: SweptExtentStore, listed: Listed, pass: Pass): Promise<Look> {
   const record = await kv.read((tx) => getExtent(tx, listed.extent))
   const sealedAtMs = record?.sealedAtMs ?? 0
-  const see = (verdict: Verdict): Look => ({ ...listed, verdict, sealedAtMs })
+  const see = (verdict: Verdict, lengthBytes = 0): Look => {
+    return { ...listed, verdict, sealedAtMs, liveBytes: lengthBytes }
+  }
   if (record === undefined) return see('nothing')
   if (record.state === 'open') return see(await judgeOpen(kv, store, listed.extent, pass))
   if (record.state === 'retired') {
@@ -152,7 +158,7 @@ async function lookAt(kv: Kv, store: SweptExtentStore, listed: Listed, pass: Pas
   const enoughBytes = record.isShared === true ? 0 : record.sizeBytes * pass.liveRatioMin
   const live = await liveBytes(kv, listed.extent, enoughBytes)
   if (!live.isReferenced) return see('retire')
-  return see(live.lengthBytes < enoughBytes ? 'compact' : 'nothing')
+  return see(live.lengthBytes < enoughBytes ? 'compact' : 'nothing', live.lengthBytes)
 }
 
 /**

@@ -71,6 +71,12 @@ test('a directory is a blob that is marked as one', async () => {
   assert.equal(asBlob.headers['x-ms-meta-hdi_isfolder'], 'true')
   const asPath = await flat('HEAD', '/box/marked?action=getStatus')
   assert.equal(asPath.headers['x-ms-resource-type'], 'directory')
+  await writeFile(flat, '/box/marked/file', 'text')
+  expect(await flat('DELETE', '/box/marked?recursive=false'), '409 DirectoryNotEmpty')
+  const tree = await flat('DELETE', '/box/marked?recursive=true')
+  expect(tree, '400 HierarchicalNamespaceNotEnabled')
+  expect(await flat('DELETE', '/box/marked/file?recursive=false'), '200')
+  expect(await flat('DELETE', '/box/marked?recursive=true'), '200')
 })
 
 test('lists show blobs, and prefixes as directories', async () => {

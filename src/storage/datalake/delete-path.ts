@@ -1,10 +1,12 @@
 // Delete Path. With `recursive`, whatever is below a directory disappears with one entry. Users need w and x on each directory
 // below, so theirs is a walk, which takes several requests for a long one.
-import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
+import { prefixRange, type ReadTx, type Step, type Tx } from '../../kv/kv.ts'
 import { giveWay } from '../../kv/step.ts'
 import type { Moment } from '../../node/moment.ts'
 import { findBlob, requireBlob, type ExistingTarget } from '../blob/blob.ts'
 import { checkBlobWrite, checkMutable, type BlobGuard } from '../blob/guard.ts'
+import { blobKeyPrefix } from '../blob/keys.ts'
+import { hasFolderMark } from '../blob/path/link.ts'
 import { getDirectoryAccess, requireAllowed } from '../blob/path/access.ts'
 import type { Located } from '../blob/path/locate.ts'
 import { checkRemovable, unlinkPath } from '../blob/path/unlink.ts'
@@ -42,6 +44,7 @@ export function* deletePath(
   const target = requireBlob(yield* findBlob(tx, address, moment.nowMs))
   const { located, stored } = target
   if (located === undefined) {
+    if (hasFolderMark(stored.blob.metadata)) yield* checkFlatFolder(tx, target, request)
     return yield* deleteBlob(tx, address, { guard, snapshots: 'include' }, moment)
   }
   checkBlobWrite(stored.blob, guard, moment.nowMs, 'update')
@@ -56,6 +59,17 @@ export function* deletePath(
   const { blobRetentionDays: retentionDays } = yield* getProtection(tx, account)
   const deletionId = yield* unlinkPath(tx, removed, { account, retentionDays }, moment)
   return deletionId === undefined ? { isPermanent: true } : { isPermanent: false, deletionId }
+}
+
+/** In flat containers, directories are only marks: there is no step that removes what is below one. */
+function* checkFlatFolder(
+  tx: ReadTx,
+  { containerId, name }: ExistingTarget,
+  { isRecursive }: DeletePath,
+): Step<void> {
+  const below = prefixRange(blobKeyPrefix(containerId, `${name}/`))
+  if ((yield* tx.scanKeys({ ...below, countMax: 1 })).length === 0) return
+  throw new StorageError(isRecursive ? 'HierarchicalNamespaceNotEnabled' : 'DirectoryNotEmpty')
 }
 
 type Removed = ExistingTarget & { readonly located: Located }

@@ -118,3 +118,30 @@ test('a create before the delete of the tree goes with it, and one behind it mak
     assert.deepEqual(await pathsOf(fs), order === AB ? [] : ['d', 'd/e', 'd/e/new'])
   }
 })
+
+test('a rename and a delete of one directory: the second finds nothing', async () => {
+  for (const order of [AB, BA]) {
+    const fs = await fresh()
+    await write(`${fs}/d/f`, 'text')
+    const found = await race(fs, order, { A: rename(`${fs}/d`, `${fs}/e`), B: remove(`${fs}/d`) })
+    const isFirst = order === AB
+    const expected = isFirst ? ['201', '404 PathNotFound'] : ['200', '404 SourcePathNotFound']
+    assert.deepEqual(found, expected)
+    assert.deepEqual(await pathsOf(fs), isFirst ? ['e', 'e/f'] : [])
+  }
+})
+
+test('a new file in place of one that is appended to: the append comes before or is refused', async () => {
+  for (const order of [AB, BA]) {
+    const fs = await fresh()
+    await write(`${fs}/f`, 'old')
+    const query = 'action=append&position=3&flush=true'
+    const found = await race(fs, order, {
+      A: (client) => lake('PATCH', `${fs}/f?${query}`, as(client), 'er'),
+      B: create(`${fs}/f`),
+    })
+    const expected = order === AB ? ['202', '201'] : ['201', '400 InvalidFlushPosition']
+    assert.deepEqual(found, expected)
+    assert.equal((await lake('HEAD', `${fs}/f?action=getStatus`)).headers['content-length'], '0')
+  }
+})

@@ -4,7 +4,7 @@ import { derived } from '../kv/derived.ts'
 import { compareKeys, keyName } from '../kv/key.ts'
 import type { Key, Observed, ObservedRead } from '../kv/kv.ts'
 import type { StoredRecord } from '../kv/record.ts'
-import type { FileOpen } from '../storage/file/open/open.ts'
+import type { FileLock, FileOpen } from '../storage/file/open/open.ts'
 import type { Lease } from '../storage/shared/lease.ts'
 
 export type ObjectKind =
@@ -28,6 +28,8 @@ export type ObjectState = {
   readonly visibleAtMs?: number
   /** Of kind 'open'. */
   readonly open?: FileOpen
+  /** Of kind 'lock'. */
+  readonly lock?: FileLock
 }
 
 /** What a request did with one object. */
@@ -94,6 +96,10 @@ function opened(record: StoredRecord): ObjectState {
   return { version: 0, lease: undefined, open: record.fields as FileOpen }
 }
 
+function locked(record: StoredRecord): ObjectState {
+  return { version: 0, lease: undefined, lock: record.fields as FileLock }
+}
+
 function present(): ObjectState {
   return { version: 0, lease: undefined }
 }
@@ -121,7 +127,7 @@ const KINDS: readonly Kind[] = [
   kind('queue', ['queue'], stamped),
   kind('table', ['table'], stamped),
   kind('open', ['live', 'open'], opened),
-  kind('lock', ['live', 'lock'], present),
+  kind('lock', ['live', 'lock'], locked),
   // The mark of a file that goes when its last handle is closed.
   kind('deletion', ['live', 'delete-pending'], present),
 ]

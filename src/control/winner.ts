@@ -49,7 +49,10 @@ function overSmb(lost: Entry, code: string): Test | undefined {
   const met = (...kinds: readonly Note['kind'][]): readonly Note[] =>
     lost.notes.filter(({ kind, before }) => kinds.includes(kind) && before !== undefined)
   if (/delete_?pending/i.test(code)) return made(met('deletion'))
-  if (/lock_?conflict|^LOCK_NOT/i.test(code)) return made(met('lock')) ?? made(met('open'))
+  if (/lock_?conflict|^LOCK_NOT/i.test(code)) {
+    const locks = met('lock')
+    return made(locks.filter((note) => isInRange(note, lost))) ?? made(locks) ?? made(met('open'))
+  }
   if (!/sharing_?violation/i.test(code)) return undefined
   const note = mainNote(lost)
   if (note?.before !== undefined && isLeasedAgainstSmb(lost)) return tookLease(note, note.before)
@@ -58,6 +61,15 @@ function overSmb(lost: Entry, code: string): Test | undefined {
 }
 
 const SHARES_ALL = 0x7
+
+/** The ranges of SMB commands are not in the journal. */
+function isInRange({ before }: Note, { headers }: Entry): boolean {
+  const range = headers['x-ms-range'] ?? headers.range
+  const [, first, last] = /^bytes=(\d{1,16})-(\d{0,16})$/.exec(String(range)) ?? []
+  if (first === undefined || before?.lock === undefined) return false
+  const [offset, length] = [Number(before.lock.offset), Number(before.lock.length)]
+  return Number(first) < offset + length && (last === '' || offset <= Number(last))
+}
 
 /** Operations that keep others from writing, without a new version. */
 const HOLDS: Readonly<Record<string, readonly string[]>> = {

@@ -236,7 +236,10 @@ const FILES: readonly Case[] = [
     await mine.lock(0, 5)
     await assert.rejects(other.lock(0, 5))
     await assert.rejects(other.write(0, Buffer.from('x')))
+    await other.lock(8, 1) // Another range: it is in nobody's way.
     await putRange(a, 'locked')
+    const [first] = server.journal.list({ operation: 'LOCK', resource: '/devstoreaccount1/share/locked' })
+    assert.equal(server.journal.list({ conflicts: true }).at(-1)?.lostTo, first?.id)
   }), [
     'SMB: LOCK: LOCK_NOT_GRANTED by byte-range lock, lost to LOCK of SMB',
     'SMB: WRITE: FILE_LOCK_CONFLICT by byte-range lock, lost to LOCK of SMB',

@@ -20,7 +20,7 @@ export const duration: Schema<number | string> = about(
 )
 
 const match: Schema<Match> = record({
-  service: optional(text, 'blob, queue, table, file or smb.'),
+  service: optional(text, 'blob, dfs (Data Lake Storage), queue, table, file or smb.'),
   operation: optional(text, 'As the journal names it, such as Put Blob.'),
   account: optional(text),
   path: optional(text, '/container/blob; a * stands for any text.'),

@@ -56,7 +56,7 @@ const LOOKS: Readonly<Record<string, Look>> = {
 
 /** For the plots, which begin empty, and for what appears bit by bit. */
 const SETTLE_MS = 500
-const PLOT_MS = 45_000
+const PLOT_MS = 24_000
 
 async function visit(page: Page, adminUrl: string, { path, act }: Shot): Promise<void> {
   await page.goto(`${adminUrl}/#/${path}`)

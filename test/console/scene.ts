@@ -189,11 +189,13 @@ async function makeTraffic(server: LazuliServer, forMs: number): Promise<void> {
     namedBlobs(server, client).getContainerClient('shop').getBlockBlobClient('counter')
   const [one, other] = [counterOf('web 1'), counterOf('web 2')]
   const untilMs = performance.now() + forMs
+  let { etag: ifMatch = '' } = await one.upload('1', 1)
   while (performance.now() < untilMs) {
     const leftShare = (untilMs - performance.now()) / forMs
-    await one.upload('1', 1)
-    const ifMatch = random.below(16) === 0 ? '"0x0"' : '*'
-    await outcomeOf(other.upload('2', 1, { conditions: { ifMatch } }))
+    ifMatch = (await one.upload('1', 1, { conditions: { ifMatch } })).etag ?? ''
+    await other.getProperties()
+    if (random.below(16) === 0)
+      await outcomeOf(other.upload('2', 1, { conditions: { ifMatch: '"0x0"' } }))
     await setTimeout(random.below(PAUSE_MS_MAX) * (0.3 + leftShare))
   }
 }

@@ -36,6 +36,9 @@ function skipToMain(event: Event): void {
   document.getElementById('main')?.focus()
 }
 
+/** There is no room for more. */
+const BADGE_MAX = 99
+
 function Side({ page }: { readonly page: Page | undefined }): VNode {
   return html`<nav class="side" aria-label="Pages">
     <a class="brand" href="#/" aria-label="Lazuli, overview">
@@ -47,7 +50,7 @@ function Side({ page }: { readonly page: Page | undefined }): VNode {
           html`<li>
             <a href=${linkTo(each.path)} aria-current=${each === page ? 'page' : undefined}>
               <${Icon} name=${each.icon} /><span>${each.title}</span>
-              ${each.path === 'races' && raceCount.value > 0 && html`<${Badge} tone="bad">${raceCount.value}<//>`}
+              ${each.path === 'races' && raceCount.value > 0 && html`<${Badge} tone="bad">${raceCount.value > BADGE_MAX ? `${BADGE_MAX}+` : raceCount.value}<//>`}
             </a>
           </li>`,
       )}

@@ -136,7 +136,7 @@ function withOwn(values: readonly string[], own: string): readonly string[] {
 }
 
 const COLUMNS: readonly Column<JournalEntry>[] = [
-  { title: 'Time', width: '6.4rem', isExtra: true, cell: ({ time }) => html`<time datetime=${time}>${timeOfDay(time)}</time>` },
+  { title: 'Time', width: '7rem', isExtra: true, cell: ({ time }) => html`<time datetime=${time}>${timeOfDay(time)}</time>` },
   { title: '#', width: '3rem', isNumber: true, cell: ({ id }) => html`<a href=${linkTo(`journal/${id}`)}>${id}</a>` },
   { title: 'Client', width: 'minmax(5rem, 1.1fr)', cell: ({ client }) => html`<span title=${client.name}>${client.name}</span>` },
   { title: 'Operation', width: 'minmax(7rem, 1.4fr)', cell: ({ operation }) => operation },

@@ -58,7 +58,7 @@ function xRange(min: number | null, max: number | null): [number, number] {
 }
 
 /** At least: a plot that has just begun is not stretched. */
-const SHOWN_SECONDS = 60
+const SHOWN_SECONDS = 30
 
 function optionsOf(
   { series, format }: PlotProps,
@@ -75,7 +75,7 @@ function optionsOf(
     cursor: { drag: { x: false, y: false }, points: { size: 5 } },
     scales: { x: { range: (_plot, min, max) => xRange(min, max) }, y: { range: (_plot, _min, max) => [0, Math.max(max * 1.1, 1)] } },
     axes: [
-      { ...axis, grid: { show: false }, ticks: { show: false }, size: 22, space: 70, incrs: [10, 30, 60, 120], values: (_plot, at) => at.map(clockText) },
+      { ...axis, grid: { show: false }, ticks: { show: false }, size: 22, space: 70, incrs: [5, 10, 30, 60, 120], values: (_plot, at) => at.map(clockText) },
       { ...axis, grid, ticks: { show: false }, size: 52, values: (_plot, at) => at.map(format) },
     ],
     series: [

@@ -61,18 +61,45 @@ function decodeCall(fields: Fields, line: number, isKind: (kind: string) => bool
     throw wrong('has no object, such as "block/name"')
   if (!isObject(operation) || typeof operation.name !== 'string')
     throw wrong('has no operation with a name')
-  if (operation.operations !== undefined && !areObjects(operation.operations))
-    throw wrong('has operations that are not a list of objects')
   const times = [number, client, began, ended]
   if (!times.every((each) => typeof each === 'number' && Number.isFinite(each)))
     throw wrong('must have the numbers number, client, began and ended')
   if (Number(ended) < Number(began)) throw wrong('ended before it began')
   if (answer !== undefined && (!isObject(answer) || typeof answer.status !== 'number'))
     throw wrong('has an answer without a status')
-  const lists = isObject(answer) ? [answer.messages, answer.answers] : []
-  if (!lists.every((each) => each === undefined || areObjects(each)))
-    throw wrong('has an answer with a list that is none of objects')
+  for (const each of [operation, ...(isObject(answer) ? [answer] : [])]) {
+    const field = wrongField(each)
+    if (field !== undefined) throw wrong(`has a ${field} of the wrong type`)
+  }
   return { number, client, object, operation, began, ended, ...(answer !== undefined && { answer }), ...(failure !== undefined && { failure }) } as Call // prettier-ignore
+}
+
+type Check = (value: unknown) => boolean
+
+const isText: Check = (value) => typeof value === 'string'
+const isCount: Check = (value) => typeof value === 'number'
+const isFlag: Check = (value) => typeof value === 'boolean'
+const areTexts: Check = (value) => isObject(value) && Object.values(value).every(isText)
+const areGood: Check = (value) => areObjects(value) && (value as Fields[]).every((each) => wrongField(each) === undefined) // prettier-ignore
+const areRows: Check = (value) =>
+  isObject(value) &&
+  Object.values(value).every((row) => isObject(row) && areTexts(row.properties) && wrongField(row) === undefined) // prettier-ignore
+
+/** Of operations, answers, and what is in them. */
+const TYPES: Readonly<Record<string, Check>> = {
+  name: isText, value: isText, lease: isText, id: isText, to: isText, block: isText, row: isText, file: isText,
+  message: isText, receipt: isText, handle: isText, access: isText, share: isText, disposition: isText,
+  code: isText, etag: isText, metadata: isText, committed: isText, uncommitted: isText, names: isText, text: isText,
+  seconds: isCount, position: isCount, slot: isCount, slots: isCount, count: isCount, uses: isCount,
+  status: isCount, offset: isCount, failed: isCount,
+  recursive: isFlag, merges: isFlag, replaces: isFlag,
+  condition: areTexts, properties: areTexts, rows: areRows,
+  blocks: (value) => Array.isArray(value) && value.every(isText),
+  operations: areGood, answers: areGood, messages: areGood,
+} // prettier-ignore
+
+function wrongField(fields: Fields): string | undefined {
+  return Object.keys(fields).find((name) => fields[name] !== undefined && TYPES[name]?.(fields[name]) === false) // prettier-ignore
 }
 
 function areObjects(value: unknown): boolean {

@@ -1,6 +1,6 @@
 // The steps of clients: which object a step works on and what it does there depend on the seed, the client, the number of the step
 // and what the client has been answered so far.
-import type { Operation } from '../history/call.ts'
+import type { Answer, Operation } from '../history/call.ts'
 import { APPEND_BLOB, BLOCK_BLOB, CONTAINER } from './blob.ts'
 import { DIRECTORY } from './file.ts'
 import { emptyMemory, type Kind, type Memory, type Place, type Send, type Service } from './kind.ts'
@@ -46,18 +46,23 @@ export function targetsOf({
   )
 }
 
+export type Perform = (object: string, operation: Operation) => Promise<Answer>
+
 export class Client {
   readonly #number: number
   readonly #terms: Terms
   readonly #targets: readonly Target[]
   readonly #memories = new Map<string, Memory>()
   readonly #recorder: Recorder
+  readonly #perform: Perform | undefined
 
-  constructor(number: number, terms: Terms, recorder: Recorder) {
+  /** `perform` answers instead of a server. */
+  constructor(number: number, terms: Terms, recorder: Recorder, perform?: Perform) {
     this.#number = number
     this.#terms = terms
     this.#targets = targetsOf(terms)
     this.#recorder = recorder
+    this.#perform = perform
   }
 
   /** Returns whether it was answered. */
@@ -87,7 +92,9 @@ export class Client {
   async #call(kind: Kind, place: Place, operation: Operation, send: Send) {
     const object = `${kind.name}/${place.name}`
     const answer = await this.#recorder.record(this.#number, object, operation, () =>
-      kind.send(send, place, operation),
+      this.#perform === undefined
+        ? kind.send(send, place, operation)
+        : this.#perform(object, operation),
     )
     if (answer !== undefined) kind.remember?.(this.#memoryOf(place.name), operation, answer)
     return answer

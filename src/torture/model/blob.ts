@@ -1,8 +1,8 @@
 // One block blob or append blob: content, blocks, metadata, conditions and lease.
 import type { Answer, Operation } from '../history/call.ts'
-import { conditionViews, retagged, revealed } from './condition.ts'
+import { conditionViews, retagged, revealed, tagOf } from './condition.ts'
 import { isLeaseAction, leaseOutcomes, leaseUses, type Lease, type LeaseUse } from './lease.ts'
-import { refusal, tells, WRONG, type Model, type Moment, type Outcome, type Refused } from './model.ts' // prettier-ignore
+import { refusal, WRONG, type Model, type Moment, type Outcome, type Refused } from './model.ts' // prettier-ignore
 import { lengthOf, listOf } from './value.ts'
 
 type Blob = {
@@ -93,10 +93,10 @@ function get(
       if (reasons.length > 0) return reasons.map((each) => refusal(known, each))
       const { content: value, metadata } = current
       const next = (answer: Answer | undefined) => {
-        const shown = tells(answer, { value, metadata }) ? revealed(current, answer) : WRONG
+        const shown = revealed(current, answer)
         return shown === WRONG ? WRONG : { ...known, blob: shown }
       }
-      return [{ status: 200, next }]
+      return [{ status: 200, shows: { ...tagOf(current), value, metadata }, next }]
     })
   })
 }
@@ -106,9 +106,7 @@ function getBlockList(state: BlobState): Outcome<BlobState> {
   if (!exists(state)) return refusal(state, NOT_FOUND)
   const committed = (blob?.blocks ?? []).map(([id]) => id).join(' ')
   const uncommitted = Object.keys(staged).sort().join(' ')
-  const next = (answer: Answer | undefined) =>
-    tells(answer, { committed, uncommitted }) ? state : WRONG
-  return { status: 200, next }
+  return { status: 200, shows: { committed, uncommitted }, next: () => state }
 }
 
 function putBlock(state: BlobState, operation: Operation, moment: Moment) {
@@ -126,7 +124,8 @@ const WRITES: Readonly<Record<string, number>> = { put: 201, putBlockList: 201, 
 const CREATES = new Set(['put', 'putBlockList'])
 
 function write(state: BlobState, operation: Operation, moment: Moment): Outcome<BlobState>[] {
-  const status = WRITES[operation.name]
+  const { name } = operation
+  const status = WRITES[name]
   if (status === undefined) return []
   const { condition } = operation
   const views =
@@ -147,7 +146,8 @@ function write(state: BlobState, operation: Operation, moment: Moment): Outcome<
       // What was refused has not made it forget a lease.
       const unchanged = withLease(known, lease ?? state.lease)
       if (given.length > 0) return given.map((each) => refusal(unchanged, each))
-      return [{ status, next: (answer) => written(known, operation, answer) }]
+      const shows = name === 'append' ? appended(known) : {}
+      return [{ status, shows, next: (answer) => written(known, operation, answer) }]
     }),
   )
 }
@@ -180,6 +180,11 @@ function contentRefusal({ blob, staged }: BlobState, operation: Operation): Refu
   return isThere ? undefined : [412, 'AppendPositionConditionNotMet']
 }
 
+function appended({ blob }: BlobState): Partial<Answer> {
+  const content = blob?.content ?? ''
+  return { offset: lengthOf(content), count: listOf(content).length + 1 }
+}
+
 function written(state: BlobState, operation: Operation, answer: Answer | undefined) {
   const { name, value = '', blocks = [] } = operation
   const { staged } = state
@@ -197,8 +202,6 @@ function written(state: BlobState, operation: Operation, answer: Answer | undefi
     case 'setMetadata':
       return save({ metadata: value })
     case 'append': {
-      const [offset, count] = [lengthOf(blob.content), listOf(blob.content).length + 1]
-      if (!tells(answer, { offset, count })) return WRONG
       return save({ content: [...listOf(blob.content), value].join(' ') })
     }
     default: {

@@ -5,6 +5,11 @@ import { WRONG } from './model.ts'
 /** Without an ETag, it is not known yet: the write that made it was not answered. */
 export type Tagged = { readonly etag?: string }
 
+/** What a read shows of it. */
+export function tagOf({ etag }: Tagged): Tagged {
+  return etag === undefined ? {} : { etag }
+}
+
 export type ConditionView<S> = {
   /** With what the view reveals. */
   readonly current: S

@@ -1,7 +1,7 @@
 // One container: whether it exists, its metadata and its lease, which guards only its deletion.
-import { retagged, revealed } from './condition.ts'
+import { retagged, revealed, tagOf } from './condition.ts'
 import { isLeaseAction, leaseOutcomes, leaseUses, type Lease } from './lease.ts'
-import { refusal, tells, WRONG, type Model, type Outcome, type Refused } from './model.ts'
+import { refusal, WRONG, type Model, type Outcome, type Refused } from './model.ts'
 
 type Container = { readonly etag?: string; readonly metadata: string; readonly lease?: Lease }
 
@@ -33,13 +33,13 @@ export function containerModel(slackMs: number): Model<ContainerState> {
       const use = { kind, id: operation.lease } as const
       return leaseUses(container.lease, use, CODES, moment).map(({ lease, refused }) => {
         if (refused !== undefined) return refusal(keep(lease), refused)
+        const isRead = operation.name === 'get'
+        const { metadata } = container
         return {
           status,
+          shows: isRead ? { ...tagOf(container), metadata } : {},
           next: (answer): ContainerState | typeof WRONG => {
             if (operation.name === 'delete') return {}
-            const { metadata } = container
-            const isRead = operation.name === 'get'
-            if (isRead && !tells(answer, { metadata })) return WRONG
             const after = isRead
               ? revealed(container, answer)
               : retagged(container, { ...container, metadata: operation.value ?? '' }, answer)

@@ -1,10 +1,10 @@
 // One directory of a share: its files with their ranges, renames within it, the leases of files, and who has them open over SMB
 // (smb-use.ts).
 import type { Answer, Operation } from '../history/call.ts'
-import { retagged, revealed } from './condition.ts'
+import { retagged, revealed, tagOf } from './condition.ts'
 import { sorted, without, type DirectoryState, type File } from './files.ts'
 import { isLeaseAction, leaseOutcomes, leaseUses, type Lease, type LeaseUse } from './lease.ts'
-import { refusal, tells, WRONG, type Model, type Moment, type Outcome, type Refused } from './model.ts' // prettier-ignore
+import { refusal, WRONG, type Model, type Moment, type Outcome, type Refused } from './model.ts' // prettier-ignore
 import { restConflicts } from './open.ts'
 import { smbOutcomes } from './smb-use.ts'
 import { listOf } from './value.ts'
@@ -56,7 +56,11 @@ function change(state: DirectoryState, operation: Operation, moment: Moment) {
     const reasons: (Refused | undefined)[] = [refused, isBeyond ? [416, 'InvalidRange'] : undefined]
     const given = reasons.filter((each) => each !== undefined)
     if (given.length > 0) return given.map((each) => refusal(known, each))
-    return [{ status, next: (answer: Answer | undefined) => after(known, operation, answer) }]
+    const shows =
+      name === 'get' && current !== undefined ? { ...tagOf(current), value: current.content } : {}
+    return [
+      { status, shows, next: (answer: Answer | undefined) => after(known, operation, answer) },
+    ]
   })
 }
 
@@ -80,7 +84,7 @@ function withLease(state: DirectoryState, name: string, lease: Lease | undefined
 function list(state: DirectoryState): Outcome<DirectoryState> {
   const there = Object.entries(state).filter(([, { isDeletePending }]) => !isDeletePending)
   const names = there.map(([name]) => name).sort().join(' ') // prettier-ignore
-  return { status: 200, next: (answer) => (tells(answer, { names }) ? state : WRONG) }
+  return { status: 200, shows: { names }, next: () => state }
 }
 
 function after(state: DirectoryState, operation: Operation, answer: Answer | undefined) {
@@ -88,7 +92,7 @@ function after(state: DirectoryState, operation: Operation, answer: Answer | und
   const current = state[file] ?? { content: '' }
   if (name === 'delete') return without(state, file)
   if (name === 'get') {
-    const seen = tells(answer, { value: current.content }) ? revealed(current, answer) : WRONG
+    const seen = revealed(current, answer)
     return seen === WRONG ? WRONG : sorted({ ...state, [file]: seen })
   }
   const content = listOf(name === 'create' ? '0 '.repeat(slots).trim() : current.content)

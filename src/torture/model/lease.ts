@@ -1,6 +1,5 @@
 // Leases, as the pages "Lease Blob", "Lease Container" and "Lease File" have them in their tables.
 import type { Moment, Outcome, Refused } from './model.ts'
-import { WRONG } from './model.ts'
 import { endingAfter, hasEnded, type Ending } from './time.ts'
 import type { Operation } from '../history/call.ts'
 
@@ -74,11 +73,9 @@ export function leaseOutcomes<S>(
     if (code !== OK) return { status: 409, code, next: () => keep(seen) }
     return {
       status: STATUS[name] ?? 0,
-      next: (answer) => {
-        const after = changed(seen, operation, moment, slackMs)
-        if (name === 'break' || name === 'release') return keep(after)
-        return answer !== undefined && answer.id !== after?.id ? WRONG : keep(after)
-      },
+      ...(name !== 'break' &&
+        name !== 'release' && { shows: { id: name === 'change' ? (to ?? '') : (id ?? '') } }),
+      next: () => keep(changed(seen, operation, moment, slackMs)),
     }
   })
 }

@@ -1,7 +1,7 @@
 // One message of a queue. Nobody but the client that got it last may delete or update it; nobody gets it before it is visible;
 // it is gone only once it was deleted.
 import type { Answer, Operation } from '../history/call.ts'
-import { refusal, tells, WRONG, type Model, type Moment, type Outcome } from './model.ts'
+import { refusal, WRONG, type Model, type Moment, type Outcome } from './model.ts'
 import { endingAfter, hasEnded, type Ending } from './time.ts'
 
 type Message = {
@@ -77,11 +77,11 @@ function use(
   switch (operation.name) {
     case 'got':
       if (!isVisible) return []
-      return [{ status: 200, next: (answer) => got(message, operation, moment, slackMs, answer) }]
+      return [{ status: 200, shows: { count: message.count + 1, text: message.text }, next: (answer) => got(message, operation, moment, slackMs, answer) }]
     case 'peeked': {
       const { count, text } = message
       if (!isVisible) return []
-      return [{ status: 200, next: (answer) => (tells(answer, { count, text }) ? { message } : WRONG) }] // prettier-ignore
+      return [{ status: 200, shows: { count, text }, next: () => ({ message }) }] // prettier-ignore
     }
     case 'update':
     case 'delete':
@@ -100,8 +100,7 @@ function got(
 ) {
   // prettier-ignore
   const { receipt: _, ...rest } = message
-  const [count, { text }] = [message.count + 1, message]
-  if (!tells(answer, { count, text })) return WRONG
+  const count = message.count + 1
   if (message.id !== undefined && answer !== undefined && answer.id !== message.id) return WRONG
   const hidden = endingAfter(seconds, moment, slackMs)
   return { message: { ...rest, ...chosen(answer), count, hidden } }

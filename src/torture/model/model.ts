@@ -8,6 +8,8 @@ export type State = object | undefined
 export type Outcome<S> = {
   readonly status: number
   readonly code?: string
+  /** What the answer must show of the state. */
+  readonly shows?: Partial<Answer>
   /**
    * The state afterwards, with what the server has chosen (ETags, receipts); undefined if the rest of the answer is wrong.
    * Without an answer, what the server has chosen is not known.
@@ -31,17 +33,17 @@ export type Model<S = State> = {
 export function statesAfter<S>(model: Model<S>, state: S, call: Call): readonly S[] {
   const { operation, answer } = call
   const states: S[] = []
-  for (const { status, code, next } of model.outcomes(state, operation, call)) {
+  for (const { status, code, shows = {}, next } of model.outcomes(state, operation, call)) {
     const fits =
       answer === undefined ? status < 400 : answer.status === status && answer.code === code
-    const after = fits ? next(answer) : WRONG
+    const after = fits && tells(answer, shows) ? next(answer) : WRONG
     if (after !== WRONG) states.push(after)
   }
   return states
 }
 
 /** The fields of an answer that must be as the state says. */
-export function tells(answer: Answer | undefined, expected: Partial<Answer>): boolean {
+function tells(answer: Answer | undefined, expected: Partial<Answer>): boolean {
   if (answer === undefined) return true
   return Object.entries(expected).every(([field, value]) => {
     const told: unknown = answer[field as keyof Answer]

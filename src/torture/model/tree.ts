@@ -1,8 +1,8 @@
 // One directory of Data Lake Storage with all that is below it. A rename moves a whole tree at once and a directory never comes to be
 // in itself; a deletion removes one at once.
 import type { Answer, Operation } from '../history/call.ts'
-import { conditionViews, retagged, revealed } from './condition.ts'
-import { refusal, tells, WRONG, type Model, type Outcome, type Refused } from './model.ts'
+import { conditionViews, retagged, revealed, tagOf } from './condition.ts'
+import { refusal, WRONG, type Model, type Outcome, type Refused } from './model.ts'
 import { lengthOf, listOf } from './value.ts'
 
 /** A directory has no content. */
@@ -41,7 +41,7 @@ export function treeModel(): Model<TreeState> {
 
 function list(state: TreeState): Outcome<TreeState> {
   const names = Object.keys(state).sort().join(' ')
-  return { status: 200, next: (answer) => (tells(answer, { names }) ? state : WRONG) }
+  return { status: 200, shows: { names }, next: () => state }
 }
 
 /** The directories above it come with it. */
@@ -75,7 +75,8 @@ function change(state: TreeState, operation: Operation): readonly Outcome<TreeSt
     const reasons = [fails && UNMET, isFull ? ([409, 'DirectoryNotEmpty'] as const) : undefined, misplaced(current, operation)] // prettier-ignore
     const given = reasons.filter((each) => each !== undefined)
     if (given.length > 0) return given.map((each) => refusal(known, each))
-    return [{ status: STATUS[name] ?? 0, next: (answer) => changed(known, current, operation, answer) }] // prettier-ignore
+    const shows = name === 'get' ? { ...tagOf(current), value: current.content ?? '' } : {}
+    return [{ status: STATUS[name] ?? 0, shows, next: (answer) => changed(known, current, operation, answer) }] // prettier-ignore
   })
 }
 
@@ -95,7 +96,7 @@ function changed(
   const path =
     name === 'append'
       ? retagged(current, { content: [...listOf(content), value].join(' ') }, answer)
-      : tells(answer, { value: content }) ? revealed(current, answer) : WRONG // prettier-ignore
+      : revealed(current, answer)
   return path === WRONG ? WRONG : { ...state, [file]: path }
 }
 

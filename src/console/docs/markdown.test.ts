@@ -37,6 +37,10 @@ test('a table without a head has none', () => {
   assert.doesNotMatch(html('| | |\n|---|---|\n| a | b |'), /<th/)
 })
 
+test('an empty cell of the head is no heading', () => {
+  assert.match(html('| | b |\n|---|---|\n| c | d |'), /<td><\/td>\n<th>b<\/th>/)
+})
+
 test('the lists of a page are its navigation', () => {
   const text =
     '# Top\n\n## One\n\n- [a `b`](c): d, [e](f)\n- none\n\n## Two\n\n## Three\n\n- [g](h)'

@@ -63,7 +63,7 @@ class PageRenderer extends Renderer {
   /** A wide table scrolls by itself, also with the keyboard. Markdown requires a head, also where there is nothing to say. */
   override table(token: Tokens.Table): string {
     const hasHead = token.header.some(({ text }) => text !== '')
-    const table = super.table(token)
+    const table = super.table(token).replaceAll('<th></th>', '<td></td>')
     const shown = hasHead ? table : table.replace(/<thead>[^]*?<\/thead>\n/, '')
     return `<div class="scroll" tabindex="0" role="group" aria-label="Table">${shown}</div>\n`
   }

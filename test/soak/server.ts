@@ -19,6 +19,7 @@ const server = await runTestServer({
   queueKeepAliveTimeout: KEEP_ALIVE_SECONDS,
   tableKeepAliveTimeout: KEEP_ALIVE_SECONDS,
   fileKeepAliveTimeout: KEEP_ALIVE_SECONDS,
+  dfsKeepAliveTimeout: KEEP_ALIVE_SECONDS,
   silent: true,
   logLevel: 'error',
 })

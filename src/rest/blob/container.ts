@@ -96,7 +96,7 @@ export async function runGetContainerProperties(call: BlobCall): Promise<Answer>
     ...publicAccessHeaders(container),
     'x-ms-has-immutability-policy', 'false',
     'x-ms-has-legal-hold', 'false',
-    'x-ms-immutable-storage-with-versioning-enabled', 'true',
+    'x-ms-immutable-storage-with-versioning-enabled', String(container.spaceId === undefined),
     ...encryptionPolicyHeaders(container),
     ...metadataHeaders(container.metadata),
   ] // prettier-ignore

@@ -26,6 +26,7 @@ import { checkEncryption } from './encryption.ts'
 import {
   checkMutable,
   checkNoPendingCopy,
+  checkNotDirectory,
   checkBlobWrite,
   requireType,
   type BlobGuard,
@@ -178,6 +179,7 @@ export function* setBlobTags(
 ): Step<void> {
   const target = requireBlob(yield* findBlobAt(tx, address, moment.nowMs))
   const { blob: current, bytes } = target.stored
+  checkNotDirectory(current)
   const lease = checkBlobWrite(current, guard, moment.nowMs, 'update')
   const { tags: before = NO_TAGS, ...rest } = withLease(current, lease)
   const blob: Blob = { ...rest, ...(tags.length > 0 && { tags }) }
@@ -195,6 +197,7 @@ export function* setBlobTier(
 ): Step<TierChange> {
   const target = requireBlob(yield* findBlobAt(tx, address, nowMs))
   const { blob: current, bytes } = target.stored
+  checkNotDirectory(current)
   const lease = checkBlobWrite(current, guard, nowMs, 'update')
   const change = changedTier(current, request, nowMs)
   const blob: Blob = { ...withLease(current, lease), tier: change.tier }

@@ -59,6 +59,11 @@ export function requireType(blob: Blob, type: BlobType): void {
   if (blob.type !== type) throw new StorageError('InvalidBlobType')
 }
 
+/** Directories have neither tiers, tags nor snapshots. */
+export function checkNotDirectory({ path }: Pick<Blob, 'path'>): void {
+  if (path?.isDirectory === true) throw new StorageError('BlobOperationNotSupported')
+}
+
 /** Throws if an immutability policy or a legal hold protects the blob. */
 export function checkMutable(blob: Blob, nowMs: number): void {
   if (blob.legalHold === true) throw new StorageError('BlobImmutableDueToLegalHold')

@@ -5,7 +5,14 @@ import type { Step, Tx } from '../../kv/kv.ts'
 import { encodeRecord } from '../../kv/record.ts'
 import { checkWriteConditions, NO_CONDITIONS, type Conditions } from '../shared/condition.ts'
 import { invalidHeader, StorageError } from '../shared/error.ts'
-import { findBlobAt, isPast, requireBlob, type BlobAddress, type ExistingTarget } from './blob.ts'
+import {
+  findBlobAt,
+  isPast,
+  requireBlob,
+  type BlobAddress,
+  type ExistingTarget,
+  type Target,
+} from './blob.ts'
 import type { Blob, ImmutabilityPolicy } from './record.ts'
 import { checkNoPendingCopy } from './guard.ts'
 import { scheduleExpiry } from './expiry.ts'
@@ -15,6 +22,14 @@ import { blobPlaceOf } from './past/past.ts'
 export function checkPolicyTime({ untilMs }: ImmutabilityPolicy, nowMs: number): void {
   if (untilMs > nowMs) return
   throw invalidHeader('x-ms-immutability-policy-until-date', new Date(untilMs).toUTCString())
+}
+
+/**
+ * As in Azure, blobs of a hierarchical namespace have no policies of their own. A directory that is deleted or renamed would
+ * have to look for them in everything below it.
+ */
+export function checkMayBeImmutable({ located }: Pick<Target, 'located'>): void {
+  if (located !== undefined) throw new StorageError('BlobOperationNotSupported')
 }
 
 /** Set Blob Immutability Policy. A locked policy can only be extended. */
@@ -66,6 +81,7 @@ function* findForRetention(
   nowMs: number,
 ): Step<ExistingTarget> {
   const target = requireBlob(yield* findBlobAt(tx, address, nowMs))
+  checkMayBeImmutable(target)
   const { blob } = target.stored
   checkWriteConditions(conditions, blob, 'update')
   checkNoPendingCopy(blob)

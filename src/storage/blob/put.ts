@@ -19,7 +19,7 @@ import type { BlobContent } from './content/content.ts'
 import { dropExpired } from './past/delete.ts'
 import { encryptionForWrite, isSameEncryption, type BlobEncryption } from './encryption.ts'
 import { checkMutable, checkNotIncremental, checkBlobWrite, type BlobGuard } from './guard.ts'
-import { checkPolicyTime } from './immutability.ts'
+import { checkMayBeImmutable, checkPolicyTime } from './immutability.ts'
 import type { Creation } from './path/access.ts'
 import { homeOf } from './path/home.ts'
 import { checkNotBelowFile } from './path/locate.ts'
@@ -150,6 +150,7 @@ export function* replaceBlob(
   const { stored: replaced, protection } = target
   const current = replaced?.blob
   if (put.tier !== undefined) checkTierOfType(put.tier, properties.type)
+  if (put.immutability !== undefined || put.legalHold === true) checkMayBeImmutable(target)
   if (put.immutability !== undefined) checkPolicyTime(put.immutability, moment.nowMs)
   if (target.expired !== undefined) {
     yield* dropExpired(tx, blobPlaceOf(address, target), target.expired)

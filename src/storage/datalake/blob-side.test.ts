@@ -1,12 +1,14 @@
 // The other operations of the Blob service on paths of a hierarchical container: they work by the same records.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { leaseBlob, setBlobMetadata, setBlobTags } from '../blob/change.ts'
+import { leaseBlob, setBlobMetadata, setBlobTags, setBlobTier } from '../blob/change.ts'
 import { getBlockList, putBlock, putBlockList } from '../blob/content/block.ts'
 import { putPageBlob } from '../blob/content/page.ts'
 import { createContainer } from '../blob/container/container.ts'
 import { copyBlob } from '../blob/copy/copy.ts'
 import { setBlobExpiry } from '../blob/expiry.ts'
+import { setLegalHold } from '../blob/immutability.ts'
+import { putBlob } from '../blob/put.ts'
 import { listHeldBlocks } from '../blob/held/block.ts'
 import { listBlobLeases } from '../blob/held/lease.ts'
 import { findInAccount, findInContainer } from '../blob/list/find-by-tags.ts'
@@ -111,6 +113,14 @@ const REFUSED: readonly (readonly [what: string, code: string, run: (world: Lake
     putPageBlob(tx, blob('p'), PUT, { lengthBytes: 512, sequenceNumber: 0n, mapId: world.newId() }, taken))],
   ['a snapshot of a directory', 'BlobOperationNotSupported', (world) => world.write((tx, taken) =>
     snapshotBlob(tx, blob('d'), GUARD, { metadata: undefined, newIds: [world.newId(), world.newId()] }, taken))],
+  ['tags of a directory', 'BlobOperationNotSupported', (world) => world.write((tx, taken) =>
+    setBlobTags(tx, blob('d'), GUARD, [['a', 'b']], taken))],
+  ['a tier of a directory', 'BlobOperationNotSupported', (world) => world.write((tx, { nowMs }) =>
+    setBlobTier(tx, blob('d'), GUARD, { name: 'Cool' }, nowMs))],
+  ['a legal hold, which a rename or deletion of a tree would have to look for', 'BlobOperationNotSupported', (world) =>
+    world.write((tx, { nowMs }) => setLegalHold(tx, blob('d/f'), true, nowMs))],
+  ['a new blob with an immutability policy', 'BlobOperationNotSupported', (world) => world.write((tx, taken) =>
+    putBlob(tx, blob('d/new'), { ...PUT, immutability: { mode: 'Unlocked', untilMs: taken.nowMs + 9 } }, { bytes: Buffer.alloc(1) }, taken))],
   ['Delete Blob of a directory that is not empty', 'DirectoryIsNotEmpty', (world) => world.write((tx, taken) =>
     deleteBlob(tx, blob('d'), { guard: GUARD }, taken))],
   ['a block for a directory', 'ResourceTypeMismatch', (world) => stage(world, 'd')],

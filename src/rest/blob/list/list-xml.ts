@@ -46,7 +46,7 @@ export function containerXml(
     xmlElement('DefaultEncryptionScope', scope ?? ACCOUNT_ENCRYPTION_KEY) +
     `<DenyEncryptionScopeOverride>${deny ?? false}</DenyEncryptionScopeOverride>` +
     '<HasImmutabilityPolicy>false</HasImmutabilityPolicy><HasLegalHold>false</HasLegalHold>' +
-    '<ImmutableStorageWithVersioningEnabled>true</ImmutableStorageWithVersioningEnabled>' +
+    xmlElement('ImmutableStorageWithVersioningEnabled', String(container.spaceId === undefined)) +
     (deleted === undefined ? '' : deletedXml(deleted, nowMs)) +
     `</Properties>${include.has('metadata') ? metadataXml(container.metadata) : ''}</Container>`
   )

@@ -6,12 +6,11 @@ import { decodeRecord, encodeRecord } from '../../../kv/record.ts'
 import { checkWriteConditions } from '../../shared/condition.ts'
 import { checkLeaseForRead } from '../../shared/lease.ts'
 import type { Metadata } from '../../shared/metadata.ts'
-import { StorageError } from '../../shared/error.ts'
 import { laterMs } from '../../shared/modified.ts'
 import type { Moment } from '../../../node/moment.ts'
 import { findBlob, requireBlob, type BlobAddress, type Target } from '../blob.ts'
 import type { Blob } from '../record.ts'
-import { checkNoPendingCopy, type BlobGuard } from '../guard.ts'
+import { checkNoPendingCopy, checkNotDirectory, type BlobGuard } from '../guard.ts'
 import { checkEncryption } from '../encryption.ts'
 import { orphanSnapshotsKey } from '../keys.ts'
 import { copyPast, copyToVersion, nextPastStamp, blobPlaceOf, type BlobPlace } from './past.ts'
@@ -31,7 +30,7 @@ export function* snapshotBlob(
 ): Step<{ readonly snapshot: number; readonly blob: Blob; readonly version: number | undefined }> {
   const target = requireBlob(yield* findBlob(tx, address, moment.nowMs))
   const { blob, bytes } = target.stored
-  if (blob.path?.isDirectory === true) throw new StorageError('BlobOperationNotSupported')
+  checkNotDirectory(blob)
   checkWriteConditions(guard.conditions, blob, 'update')
   checkLeaseForRead(blob.lease, guard.leaseId, moment.nowMs, 'blob')
   checkNoPendingCopy(blob)

@@ -27,7 +27,7 @@ const PORTS: Readonly<Record<RefusedService, number>> = {
 /** The signature of a SAS is the same for all services. */
 function sasFor(account: string): string {
   const fields = {
-    sp: 'rwdlacupop',
+    sp: 'rwdlacuptfi',
     ss: 'bfqt',
     srt: 'sco',
     se: '2099-01-01T00:00:00Z',

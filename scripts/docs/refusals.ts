@@ -64,6 +64,25 @@ function onFlat(operation: string, method: string, path: string, headers = {}): 
   return { service: 'lake', operations: [operation], what: 'flat accounts', ...request }
 }
 
+function onDirectory(operation: string, comp: string, more: Partial<Refusal> = {}): Refusal {
+  const request = { method: 'PUT', path: `/box/directory?comp=${comp}`, ...more }
+  const answer = '409 BlobOperationNotSupported'
+  return {
+    service: 'blob',
+    operations: [operation],
+    what: 'directories, as in Azure',
+    toLake: true,
+    ...request,
+    answer,
+  }
+}
+
+function inNamespace(operation: string, comp: string, headers: Refusal['headers'] = {}): Refusal {
+  const what = 'accounts with a hierarchical namespace, as in Azure'
+  const path = `/box/blob?comp=${comp}`
+  return { ...onDirectory(operation, comp, { headers }), what, path }
+}
+
 export const REFUSALS: readonly Refusal[] = [
   ...['x-ms-acl', 'x-ms-owner', 'x-ms-group', 'x-ms-encryption-context'].map((name): Refusal => ({
     service: 'blob', operations: [], what: 'the headers `x-ms-acl`, `x-ms-owner`, `x-ms-group` and `x-ms-encryption-context`, which belong to Data Lake Storage',
@@ -80,8 +99,18 @@ export const REFUSALS: readonly Refusal[] = [
     method: 'PUT', path: '/box/page', headers: { 'x-ms-blob-type': 'PageBlob', 'x-ms-blob-content-length': '512' }, answer: '409 BlobOperationNotSupported' },
   { service: 'blob', operations: ['Put Block'], what: 'a file that was created over Data Lake Storage, as in Azure', toLake: true,
     method: 'PUT', path: '/box/file?comp=block&blockid=QUJD', body: 'x', answer: '409 BlobOperationNotSupported' },
-  { service: 'blob', operations: ['Snapshot Blob'], what: 'directories, as in Azure', toLake: true,
-    method: 'PUT', path: '/box/directory?comp=snapshot', answer: '409 BlobOperationNotSupported' },
+  onDirectory('Snapshot Blob', 'snapshot'),
+  onDirectory('Set Blob Tier', 'tier', { headers: { 'x-ms-access-tier': 'Cool' } }),
+  onDirectory('Set Blob Tags', 'tags', { body: '<Tags><TagSet><Tag><Key>a</Key><Value>b</Value></Tag></TagSet></Tags>' }),
+  inNamespace('Set Blob Legal Hold', 'legalhold', { 'x-ms-legal-hold': 'true' }),
+  inNamespace('Set Blob Immutability Policy', 'immutabilityPolicies', {
+    'x-ms-immutability-policy-until-date': 'Tue, 01 Jan 2999 00:00:00 GMT', 'x-ms-immutability-policy-mode': 'Unlocked' }),
+  { service: 'lake', operations: ['Set Path Expiry'], what: 'directories', toLake: true, method: 'PUT', path: '/box/directory?comp=expiry',
+    headers: { 'x-ms-expiry-option': 'NeverExpire' }, answer: '409 ResourceTypeMismatch' },
+  { service: 'lake', operations: ['Rename Path'], what: 'headers of new paths, such as `x-ms-permissions`', toLake: true, method: 'PUT',
+    path: '/box/renamed', headers: { 'x-ms-rename-source': '/box/blob', 'x-ms-permissions': '0777' }, answer: '400 UnsupportedHeader' },
+  { service: 'lake', operations: ['Append Data'], what: 'what the Blob service wrote, as in Azure', toLake: true, method: 'PATCH',
+    path: '/box/blob?action=append&position=4', body: 'x', answer: '409 InvalidAppendOperation' },
   { service: 'table', operations: [], what: 'Atom, in every version of the API; Azure does so since 2015-12-11', method: 'GET', path: '/Things()',
     headers: { accept: 'application/atom+xml', 'x-ms-version': '2013-08-15' }, answer: '415 AtomFormatNotSupported' },
   { service: 'table', operations: [], what: '`$metadata`', method: 'GET', path: '/$metadata', answer: '501 NotImplemented' },

@@ -110,9 +110,8 @@ test(
   },
 )
 
-/** With programs, wide tables, and a picture. */
+/** With programs, and with tables and a picture. */
 const PAGES = [
   ['Testing', 'Testing with Lazuli'],
-  ['REST operations', 'REST operations'],
   ['What Lazuli is', 'Lazuli'],
 ] as const

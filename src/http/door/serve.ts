@@ -350,8 +350,9 @@ function withinTimeout(running: Promise<Answer>, limitMs: number): Promise<Answe
   })
 }
 
-/** Cacheable answers need `Vary` even if this request has no Origin. */
+/** Cacheable answers need `Vary` even if this request has no Origin. A preflight has its own headers: a browser refuses two. */
 function mayNeedCors({ method, headers }: Request): boolean {
+  if (method === 'OPTIONS') return false
   return headers.origin !== undefined || method === 'GET' || method === 'HEAD'
 }
 

@@ -326,6 +326,14 @@ test('CORS', async (t) => {
     })
   }
 
+  await t.test('a preflight has each header once, also if the rule allows OPTIONS', async () => {
+    await client.setProperties({ cors: [{ ...rule, allowedMethods: 'GET,PUT,OPTIONS' }] })
+    const answer = await preflight('https://app.example', 'PUT')
+    assert.equal(answer.headers['access-control-allow-origin'], 'https://app.example')
+    assert.equal(answer.headers['access-control-allow-credentials'], 'true')
+    await client.setProperties({ cors: [rule] })
+  })
+
   await t.test('refuses a preflight without its headers with 400', async () => {
     const answer = await rawRequest(own, { method: 'OPTIONS', path: '/box/b', sign: 'none' })
     assert.equal(outcome(answer), '400 InvalidHeaderValue')

@@ -1,6 +1,7 @@
 // A page of another origin that uses the services from a browser (Chromium), as --cors allows it, and as it does not.
 import assert from 'node:assert/strict'
-import { createServer, type AddressInfo, type Server } from 'node:http'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { BROWSER_SKIP, launchBrowser } from '../console/browser.ts'

@@ -158,6 +158,23 @@ test('a server with a token asks for it; keys are shown only to those who ask', 
   }
 }) // prettier-ignore
 
+test('without a journal, the other pages work, and the page says why', { skip }, async () => {
+  const own = await rigOf(await startServer({ adminPort: 0, journal: false }))
+  try {
+    await own.blobs.createContainer('plain')
+    await onPage(own, 'journal', async (page) => {
+      await page.getByText('This server keeps no journal').waitFor()
+      await page.getByText('Live', { exact: true }).waitFor()
+      await page.getByRole('link', { name: 'Browse' }).click()
+      await page.getByRole('link', { name: 'plain' }).waitFor()
+      await page.getByRole('link', { name: 'Control' }).click()
+      await page.getByText('running').waitFor()
+    })
+  } finally {
+    await own.close()
+  }
+})
+
 test('the server is started again under the page: it says so, and goes on', { skip }, async () => {
   const first = await startServer({ adminPort: 0 })
   const own = await rigOf(first)

@@ -73,6 +73,7 @@ const STATES = {
   connecting: ['warn', 'Connecting'],
   live: ['good', 'Live'],
   disconnected: ['bad', 'Disconnected, trying again'],
+  refused: ['bad', 'Not allowed'],
 } as const
 
 function Connection(): VNode {

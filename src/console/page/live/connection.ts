@@ -1,7 +1,8 @@
 // Whether the server can be reached, as its stream shows.
 import { signal } from '../library.ts'
 
-export type ConnectionState = 'connecting' | 'live' | 'disconnected'
+/** `refused`: the server answers, but not to this page. */
+export type ConnectionState = 'connecting' | 'live' | 'disconnected' | 'refused'
 
 export const connection = signal<ConnectionState>('connecting')
 

@@ -13,6 +13,8 @@ const KEPT_MAX = 2_000
 const BACKOFF_MS = [250, 500, 1_000, 2_000, 4_000] as const
 /** More changes a second can't be read anyway. */
 const FLUSH_MS = 100
+const WATCH_MS = 2_000
+const OFF = 'This server keeps no journal: it was started with --journal off.'
 
 /** Oldest first. */
 export const entries = signal<readonly JournalEntry[]>([])
@@ -25,6 +27,7 @@ export const isJournalLoaded = signal(false)
 
 type Page = { readonly entries: readonly JournalEntry[]; readonly lastId: number }
 
+let isOff = false
 let lastId = 0
 let pending: JournalEntry[] = []
 let flushing: ReturnType<typeof setTimeout> | undefined
@@ -36,12 +39,13 @@ export async function followJournal(): Promise<void> {
     try {
       await whenAllowed()
       await begin()
-      await stream(() => (failures = 0))
+      await (isOff ? watch : stream)(() => (failures = 0))
+      connection.value = 'disconnected'
     } catch (error) {
-      if (error instanceof ApiFailure && (error.status === 404 || error.status === 403))
-        journalFailure.value = messageOf(error)
+      const isRefused = error instanceof ApiFailure && error.status === 403
+      if (isRefused) journalFailure.value = messageOf(error)
+      connection.value = isRefused ? 'refused' : 'disconnected'
     }
-    connection.value = 'disconnected'
     await pause(BACKOFF_MS[Math.min(failures, BACKOFF_MS.length - 1)] ?? 0)
     failures += 1
   }
@@ -61,17 +65,34 @@ function whenAllowed(): Promise<void> {
 async function begin(): Promise<void> {
   const { runId: current, accounts } = await get<Overview>('overview')
   if (runId.value === current) return
-  const page = await get<Page>('journal', { countMax: KEPT_MAX })
-  lastId = page.lastId
+  const page = await get<Page>('journal', { countMax: KEPT_MAX }).catch(nothingIfOff)
+  isOff = page === undefined
+  lastId = page?.lastId ?? 0
   pending = []
   batch(() => {
     runId.value = current
     firstAccount.value = accounts[0]
-    entries.value = page.entries
+    entries.value = page?.entries ?? []
     missedCount.value = 0
-    journalFailure.value = undefined
+    journalFailure.value = isOff ? OFF : undefined
     isJournalLoaded.value = true
   })
+}
+
+function nothingIfOff(error: unknown): undefined {
+  if (!(error instanceof ApiFailure && error.status === 404)) throw error
+}
+
+/** Where there is no stream, regular questions tell whether the server is there. */
+async function watch(connected: () => void): Promise<void> {
+  const run = runId.peek()
+  for (;;) {
+    const { runId: current } = await get<Overview>('overview')
+    if (current !== run) return
+    connection.value = 'live'
+    connected()
+    await pause(WATCH_MS)
+  }
 }
 
 async function stream(connected: () => void): Promise<void> {

@@ -2,7 +2,7 @@
 import type { Race } from '../../../control/api.ts'
 import { html, type VNode } from '../library.ts'
 import { races, racesFailure } from '../live/races.ts'
-import { isJournalLoaded } from '../live/journal.ts'
+import { isJournalLoaded, journalFailure } from '../live/journal.ts'
 import { changeQuery, place } from '../router.ts'
 import { Check } from '../ui/field.ts'
 import { plural } from '../ui/format.ts'
@@ -12,6 +12,7 @@ import { RaceCard } from './races/race-card.ts'
 export function RacesPage(): VNode {
   const showsHarmless = place.value.query.get('harmless') === 'true'
   const all = races.value
+  const failure = racesFailure.value ?? journalFailure.value
   const found = (all ?? []).filter(({ isHarmless }) => showsHarmless || !isHarmless)
   const harmlessCount = (all ?? []).filter(({ isHarmless }) => isHarmless).length
   return html`
@@ -19,8 +20,8 @@ export function RacesPage(): VNode {
       <h1>Races</h1>
       ${harmlessCount > 0 && html`<${Check} label=${`Show ${plural(harmlessCount, 'harmless one')}`} isChecked=${showsHarmless} onChange=${(is: boolean) => changeQuery({ harmless: is ? 'true' : undefined })} />`}
     </div>
-    ${racesFailure.value !== undefined && html`<${Failure}>${racesFailure.value}<//>`}
-    <div aria-live="polite">${list(all, found)}</div>
+    ${failure !== undefined && html`<${Failure}>${failure}<//>`}
+    ${journalFailure.value === undefined && html`<div aria-live="polite">${list(all, found)}</div>`}
   `
 }
 

@@ -3,11 +3,12 @@ import type { ClockState } from '../../../../control/api.ts'
 import { post } from '../../api/call.ts'
 import { html, useState, type VNode } from '../../library.ts'
 import { clock, serverNowMs, takeClock } from '../../live/clock.ts'
+import { journalFailure } from '../../live/journal.ts'
 import { Badge } from '../../ui/badge.ts'
 import { ActionButton } from '../../ui/button.ts'
 import { Field } from '../../ui/field.ts'
 import { dateAndTime, duration } from '../../ui/format.ts'
-import { Loading } from '../../ui/states.ts'
+import { Failure, Loading } from '../../ui/states.ts'
 
 const STEPS = [
   { title: '1 s', by: 1_000 },
@@ -25,7 +26,7 @@ export function Clock(): VNode {
   const state = clock.value
   return html`<section class="card" aria-labelledby="clock">
     <h2 id="clock">Clock</h2>
-    ${state === undefined ? html`<${Loading} />` : html`<${Face} state=${state} />`}
+    ${state === undefined ? html`<${journalFailure.value === undefined ? Loading : Failure}>${journalFailure.value}<//>` : html`<${Face} state=${state} />`}
   </section>`
 }
 

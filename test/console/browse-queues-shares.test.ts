@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { ACCOUNT } from '../harness.ts'
+import { ACCOUNT, rawRequest } from '../harness.ts'
 import { BROWSER_SKIP } from './browser.ts'
 import { HOSTILE, inBrowse, nothingRan, placeOf, startRig, type Rig } from './fixture.ts'
 
@@ -154,3 +154,31 @@ test('a share is created and deleted', { skip }, () =>
     await page.getByRole('link', { name: 'brief' }).waitFor({ state: 'detached' })
   }),
 )
+
+const KINDS = [
+  ['blob', 'container', 'ContainerDeleteRetentionPolicy'],
+  ['file', 'share', 'ShareDeleteRetentionPolicy'],
+] as const
+
+for (const [service, kind, policy] of KINDS) {
+  test(`with soft delete, the delete of a ${kind} is undone`, { skip }, async () => {
+    const { server } = rig
+    const keep = '<Enabled>true</Enabled><Days>7</Days>'
+    const body = `<StorageServiceProperties><${policy}>${keep}</${policy}></StorageServiceProperties>`
+    const blobPort = service === 'blob' ? server.blobPort : server.filePort
+    const path = '/?restype=service&comp=properties'
+    assert.equal((await rawRequest({ blobPort }, { method: 'PUT', path, body })).status, 202)
+    const client =
+      service === 'blob' ? rig.blobs.getContainerClient('soft') : rig.shares.getShareClient('soft')
+    await client.create({ metadata: { kept: 'yes' } })
+    await inBrowse(rig, `${service}/${ACCOUNT}`, async (page) => {
+      await page.getByRole('button', { name: `Delete the ${kind} soft` }).click()
+      await page.getByRole('button', { name: 'Delete', exact: true }).click()
+      await page.getByText(`Deleted the ${kind} soft`).waitFor()
+      assert.equal(await client.exists(), false)
+      await page.getByRole('button', { name: 'Undo' }).click()
+      await page.getByRole('link', { name: 'soft' }).waitFor()
+      assert.deepEqual((await client.getProperties()).metadata, { kept: 'yes' })
+    })
+  })
+}

@@ -5,8 +5,8 @@ import type { SettingName } from './options.ts'
 export type CommandHelp = {
   readonly group: string
   readonly summary: string
-  /** Command lines without `lazuli`. */
-  readonly usage: readonly string[]
+  /** Command lines without `lazuli`; undefined for commands for a running server, whose table of actions has them. */
+  readonly usage?: readonly string[]
   readonly examples: readonly Example[]
   /** The settings that matter to it; undefined for all. */
   readonly settings?: readonly SettingName[]
@@ -65,39 +65,39 @@ export const COMMAND_HELP: Readonly<Record<CommandName, CommandHelp>> = {
     examples: [['lazuli import azurite ./azurite --location ./.lazuli', '']],
     settings: ['location', 'services'],
     exitCodes: '0 everything is imported, 1 something was left out' },
-  journal: { group: SEE, summary: 'the last requests, and whom they lost to', usage: ['journal'],
+  journal: { group: SEE, summary: 'the last requests, and whom they lost to',
     examples: [
       ['lazuli journal --conflicts --follow', 'as they happen'],
       ['lazuli journal --resource /devstoreaccount1/images/cat.png', 'of one blob'],
     ],
     settings: ADMIN },
-  leases: { group: SEE, summary: 'active leases; break one', usage: ['leases', 'leases break RESOURCE [KIND]'],
+  leases: { group: SEE, summary: 'active leases; break one',
     examples: [['lazuli leases break /devstoreaccount1/images/cat.png', '']], settings: ADMIN },
-  messages: { group: SEE, summary: 'messages that clients hold; make one visible', usage: ['messages', 'messages visible ACCOUNT QUEUE MESSAGE'],
+  messages: { group: SEE, summary: 'messages that clients hold; make one visible',
     examples: [['lazuli messages', '']], settings: ADMIN },
-  opens: { group: SEE, summary: 'files that SMB clients have open; close one', usage: ['opens', 'opens close ID'],
+  opens: { group: SEE, summary: 'files that SMB clients have open; close one',
     examples: [['lazuli opens', '']], settings: ADMIN },
-  locks: { group: SEE, summary: 'byte-range locks of SMB clients', usage: ['locks'],
+  locks: { group: SEE, summary: 'byte-range locks of SMB clients',
     examples: [['lazuli locks', '']], settings: ADMIN },
-  copies: { group: SEE, summary: 'copies in progress', usage: ['copies'],
+  copies: { group: SEE, summary: 'copies in progress',
     examples: [['lazuli copies', '']], settings: ADMIN },
-  uncommitted: { group: SEE, summary: 'blobs with uncommitted blocks', usage: ['uncommitted'],
+  uncommitted: { group: SEE, summary: 'blobs with uncommitted blocks',
     examples: [['lazuli uncommitted', '']], settings: ADMIN },
-  races: { group: SEE, summary: 'races that the journal proves', usage: ['races'],
+  races: { group: SEE, summary: 'races that the journal proves',
     examples: [['lazuli races', '']], settings: ADMIN },
-  clock: { group: STEER, summary: 'hold, advance, set and run the clock', usage: ['clock', 'clock hold', 'clock advance PT60S', 'clock set TIME', 'clock run'],
+  clock: { group: STEER, summary: 'hold, advance, set and run the clock',
     examples: [['lazuli clock advance PT15S', 'leases of 15 seconds end'], ['lazuli clock set 2030-01-01T00:00:00Z', '']], settings: ADMIN },
-  barriers: { group: STEER, summary: 'hold requests, and release them', usage: ['barriers', 'barriers hold JSON', 'barriers release ID [CLIENT …]', 'barriers remove ID'],
+  barriers: { group: STEER, summary: 'hold requests, and release them',
     examples: [[`lazuli barriers hold '{"at":"checked","match":{"operation":"Put Blob"}}'`, '']], settings: ADMIN },
-  faults: { group: STEER, summary: 'make requests fail', usage: ['faults', 'faults add JSON', 'faults remove ID'],
+  faults: { group: STEER, summary: 'make requests fail',
     examples: [[`lazuli faults add '{"effect":{"status":503},"times":1}'`, 'the next request']], settings: ADMIN },
-  snapshots: { group: STEER, summary: 'save and restore states of the store', usage: ['snapshots', 'snapshots save NAME', 'snapshots restore NAME', 'snapshots delete NAME'],
+  snapshots: { group: STEER, summary: 'save and restore states of the store',
     examples: [['lazuli snapshots save before-test', '']], settings: ADMIN },
-  reset: { group: STEER, summary: 'empty the store, or a part of it', usage: ['reset'],
+  reset: { group: STEER, summary: 'empty the store, or a part of it',
     examples: [['lazuli reset --account devstoreaccount1 --service queue', '']], settings: ADMIN },
-  seed: { group: STEER, summary: 'fill the store from a folder', usage: ['seed FOLDER'],
+  seed: { group: STEER, summary: 'fill the store from a folder',
     examples: [['lazuli seed ./test-data', 'docs/seed.md says what is in it']], settings: ADMIN },
-  export: { group: STEER, summary: 'write the store to such a folder', usage: ['export FOLDER'],
+  export: { group: STEER, summary: 'write the store to such a folder',
     examples: [['lazuli export ./test-data', '']], settings: ADMIN },
   torture: { group: 'Test a server', summary: 'run many clients and check that all answers fit', usage: ['torture'],
     examples: [

@@ -1,7 +1,8 @@
 // The text of --help, generated from the tables of settings, flags and commands. No line is longer than 80 characters.
+import { formsOf } from '../steer/commands.ts'
 import { wrapText } from '../text-table.ts'
 import { COMMAND_HELP, type Example } from './command-help.ts'
-import { COMMANDS, type CommandName } from './commands.ts'
+import { COMMANDS, isSteerName, type CommandName } from './commands.ts'
 import { COMMAND_FLAGS } from './flags.ts'
 import { envName, SETTING_NAMES, SETTINGS, type SettingName } from './options.ts'
 import type { Program } from './services.ts'
@@ -58,7 +59,13 @@ function startHelp(program: Program): readonly string[] {
 }
 
 function commandHelp(name: CommandName): readonly string[] {
-  const { summary, usage, examples, settings = SETTING_NAMES, exitCodes } = COMMAND_HELP[name]
+  const {
+    summary,
+    usage = usageOf(name),
+    examples,
+    settings = SETTING_NAMES,
+    exitCodes,
+  } = COMMAND_HELP[name]
   const own = Object.entries(COMMAND_FLAGS).filter(
     ([, flag]) => 'of' in flag && flag.of.some((each) => each === name),
   )
@@ -76,6 +83,10 @@ function commandHelp(name: CommandName): readonly string[] {
     ...(exitCodes === undefined ? [] : ['', `Exit codes: ${exitCodes}.`]),
     ...(name === 'start' ? ['', ...SOURCES] : []),
   ]
+}
+
+function usageOf(name: CommandName): readonly string[] {
+  return isSteerName(name) ? formsOf(name) : [name]
 }
 
 const EXAMPLE_WIDTH = 52

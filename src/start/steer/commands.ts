@@ -163,8 +163,14 @@ export function findAction({ name, words: [first, ...rest] }: SteerCommand): Fou
 
 /** Which words a command takes: `expected lazuli clock, lazuli clock hold, …`. */
 function usageOf(name: SteerName): string {
-  const forms = Object.entries(ACTIONS[name]).map(([action, { words }]) =>
-    ['lazuli', name, action, words].filter((word) => word !== '').join(' '),
+  return `expected ${formsOf(name)
+    .map((form) => `lazuli ${form}`)
+    .join(', ')}`
+}
+
+/** Each form of a command, without `lazuli`. */
+export function formsOf(name: SteerName): readonly string[] {
+  return Object.entries(ACTIONS[name]).map(([action, { words }]) =>
+    [name, action, words].filter((word) => word !== '').join(' '),
   )
-  return `expected ${forms.join(', ')}`
 }

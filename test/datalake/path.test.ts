@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { expect, startLakeFixture } from './fixture.ts'
 
-const { lake, filesystem, write } = await startLakeFixture()
+const { lake, filesystem, write } = await startLakeFixture({ encryptionScopes: ['vault'] })
 const fs = await filesystem('paths')
 
 const JSON_ONLY = { accept: 'application/json' }
@@ -82,4 +82,33 @@ test('the Blob service shows directories as empty blobs with a mark, and access 
     folded.text,
     /<BlobPrefix><Name>seen\/<\/Name><Properties>.*<ResourceType>directory</,
   )
+})
+
+test('appends to an encrypted file are encrypted like it, few bytes and many', async () => {
+  const scoped = `/scoped`
+  const scope = {
+    'x-ms-default-encryption-scope': 'vault',
+    'x-ms-deny-encryption-scope-override': 'true',
+  }
+  expect(await lake('PUT', `${scoped}?resource=filesystem`, scope), '201')
+  expect(await lake('PUT', `${scoped}/f?resource=file`), '201')
+  const long = 'long '.repeat(4_000)
+  for (const [position, text] of [
+    [0, 'few'],
+    [3, long],
+  ] as const) {
+    const appended = await lake('PATCH', `${scoped}/f?action=append&position=${position}`, {}, text)
+    assert.equal(expect(appended, '202').headers['x-ms-encryption-scope'], 'vault')
+  }
+  const end = 3 + long.length
+  const last = await lake(
+    'PATCH',
+    `${scoped}/f?action=append&position=${end}&flush=true`,
+    {},
+    'end',
+  )
+  expect(last, '202')
+  const read = await lake('GET', `${scoped}/f`, JSON_ONLY)
+  assert.equal(read.text, `few${long}end`)
+  assert.equal(read.headers['x-ms-server-encrypted'], 'true')
 })

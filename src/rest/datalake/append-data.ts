@@ -1,6 +1,6 @@
 // Append Data and Flush Data. The bytes of an append are durable before a record points at them.
 import type { Answer, Request } from '../../http/door/operation.ts'
-import type { ReadTx, Step } from '../../kv/kv.ts'
+import type { Attempted, ReadTx, Step } from '../../kv/kv.ts'
 import type { StagedBlock } from '../../storage/blob/content/staging.ts'
 import {
   appendData,
@@ -10,13 +10,23 @@ import {
 } from '../../storage/datalake/append-data.ts'
 import { appendAndFlush, flushData, type FlushData } from '../../storage/datalake/flush-data.ts'
 import type { PathAddress } from '../../storage/datalake/path-address.ts'
+import { unlessEncryptionNeeded } from '../../storage/shared/encryption-needed.ts'
 import { invalidHeader, invalidQuery, StorageError } from '../../storage/shared/error.ts'
 import { validators } from '../shared/answer-header.ts'
 import { decodeHashes } from '../shared/body-hashes.ts'
-import { bodySource, discard, structuredHeaders, upload } from '../shared/upload.ts'
+import type { ByteSource } from '../shared/byte-source.ts'
+import {
+  bodySource,
+  discard,
+  forget,
+  inMemorySource,
+  SMALL_BYTES_MAX,
+  structuredHeaders,
+  upload,
+} from '../shared/upload.ts'
 import { hashHeaders, wantedHashes } from '../blob/answer-hash.ts'
 import { requestEncryptionHeaders } from '../blob/answer.ts'
-import { cipherOf, type Cipher } from '../blob/cipher.ts'
+import { busyIfChanged, cipherOf, type Cipher } from '../blob/cipher.ts'
 import type { RequestGuard } from '../blob/header.ts'
 import { checkLength, PUT_BLOCK_LIMITS } from '../blob/length-limit.ts'
 import { writtenPathHeaders } from './path-answer.ts'
@@ -31,23 +41,53 @@ import {
 
 type DecodedAppend = AppendData & { readonly guard: RequestGuard }
 
+/** Bytes first, record second. A long append that is bound to fail is refused before its body is read. */
 export async function runAppendData(call: LakeCall): Promise<Answer> {
   const { request, service } = call
   const isFlush = optionalBooleanQuery(request, 'flush') ?? false
   const append = decodeAppend(request, isFlush)
-  const [source, hashes] = [bodySource(request), decodeHashes(request)]
+  const source = bodySource(request)
   if (source.lengthBytes === 0) throw invalidHeader('Content-Length', '0')
   checkLength(PUT_BLOCK_LIMITS, request.version, source.lengthBytes)
-  const [address, { nowMs }] = [pathAddress(call), service.moment()]
-  const cipher = await service.kv.read((tx) => appendCipher(tx, address, append, nowMs))
+  const cipherOfFile = () => {
+    const [address, { nowMs }] = [pathAddress(call), service.moment()]
+    return service.kv.read((tx) => appendCipher(tx, address, append, nowMs))
+  }
+  const isSmall = source.lengthBytes <= SMALL_BYTES_MAX
+  const bytes = isSmall ? await inMemorySource(source) : source
+  if (isSmall) {
+    // Few files are encrypted, so it is not worth a read to find out.
+    const attempted = await storeAppend(call, append, bytes, { isFlush, cipher: undefined })
+    const answer = unlessEncryptionNeeded(attempted)
+    if (answer !== undefined) return answer
+  }
+  const cipher = await cipherOfFile()
+  return busyIfChanged(await storeAppend(call, append, bytes, { isFlush, cipher }))
+}
+
+type Storing = { readonly isFlush: boolean; readonly cipher: Cipher | undefined }
+
+async function storeAppend(
+  call: LakeCall,
+  append: DecodedAppend,
+  source: ByteSource,
+  { isFlush, cipher }: Storing,
+): Promise<Attempted<Answer>> {
+  const { request, service } = call
+  const hashes = decodeHashes(request)
   const wants = wantedHashes(request.version, hashes)
   const body = await upload(service, source, { cipher, hashes, wants, maySmall: true })
   const content = { id: body.id, pieces: body.pieces }
   const encryption = cipher?.encryption
   const bytes = { lengthBytes: body.lengthBytes, content, ...(encryption && { encryption }) }
-  const appended = await store(call, address, append, bytes, isFlush).catch((error: unknown) =>
+  const attempted = await store(call, append, bytes, isFlush).catch((error: unknown) =>
     discard(service, body, error),
   )
+  if ('need' in attempted) {
+    await forget(service, body)
+    return attempted
+  }
+  const appended = attempted.value
   const headers = [
     ...(isFlush ? validators(appended.blob) : []),
     ...requestEncryptionHeaders(encryption),
@@ -55,20 +95,20 @@ export async function runAppendData(call: LakeCall): Promise<Answer> {
     ...hashHeaders(request.version, hashes, body),
     ...renewedHeader(append, appended),
   ]
-  return { status: 202, headers }
+  return { value: { status: 202, headers } }
 }
 
 function store(
-  { request, service }: LakeCall,
-  address: PathAddress,
+  call: LakeCall,
   append: AppendData,
   bytes: StagedBlock,
   isFlush: boolean,
-): Promise<Appended> {
-  const moment = service.moment()
-  if (!isFlush) return service.kv.write((tx) => appendData(tx, address, append, bytes, moment))
+): Promise<Attempted<Appended>> {
+  const { request, service } = call
+  const [address, moment] = [pathAddress(call), service.moment()]
+  if (!isFlush) return service.kv.attempt((tx) => appendData(tx, address, append, bytes, moment))
   const flush = { headers: decodeContentHeaders(request), newId: service.newId() }
-  return service.kv.write((tx) => appendAndFlush(tx, address, append, bytes, flush, moment))
+  return service.kv.attempt((tx) => appendAndFlush(tx, address, append, bytes, flush, moment))
 }
 
 /** Appended bytes are encrypted like the file. */

@@ -34,7 +34,7 @@ export type Upload = {
 }
 
 /** Slices of up to this length are stored in the kv. */
-const SMALL_BYTES_MAX = 8 * 1024
+export const SMALL_BYTES_MAX = 8 * 1024
 
 export function bodySource(request: Request): ByteSource {
   const { body, headers } = request
@@ -167,6 +167,12 @@ function abandon(hashing: Hashing, error: unknown): never {
   throw error
 }
 
+/** The same bytes, which can be read any number of times. */
+export async function inMemorySource(source: ByteSource): Promise<ByteSource> {
+  const bytes = await readSmall(source)
+  return { lengthBytes: bytes.length, stream: () => once(bytes), read: async () => bytes }
+}
+
 function readSmall(source: ByteSource): Promise<Uint8Array> {
   return source.read?.() ?? collectWhole(source)
 }
@@ -186,9 +192,15 @@ export async function discard(
   body: Pick<Upload, 'id' | 'pieces'> | { readonly bytes: Uint8Array },
   error: unknown,
 ): Promise<never> {
-  // Bytes still in memory were never written.
-  const isStored = 'pieces' in body && body.pieces.some((piece) => piece[AT_HAND] === undefined)
-  const isUnknown = error instanceof StoreUnavailable
-  if (isStored && !isUnknown) await service.kv.write((tx) => removeReferences(tx, body))
+  if ('pieces' in body && !(error instanceof StoreUnavailable)) await forget(service, body)
   throw error
+}
+
+/** No record will point at these bytes. Those still in memory were never written. */
+export async function forget(
+  { kv }: Pick<ContentService, 'kv'>,
+  body: Pick<Upload, 'id' | 'pieces'>,
+): Promise<void> {
+  const isStored = body.pieces.some((piece) => piece[AT_HAND] === undefined)
+  if (isStored) await kv.write((tx) => removeReferences(tx, body))
 }

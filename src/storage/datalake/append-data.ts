@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { putMapRecord } from '../../extent/content/map.ts'
 import { removeReferences } from '../../extent/content/reference.ts'
 import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
+import { need } from '../../kv/step.ts'
 import { encodeRecord } from '../../kv/record.ts'
 import { nextStamp, type Moment } from '../../node/moment.ts'
 import { afterWrite, findBlob, requireBlob, type ExistingTarget } from '../blob/blob.ts'
@@ -19,11 +20,12 @@ import {
   type StagedBlock,
   type Staging,
 } from '../blob/content/staging.ts'
-import { checkEncryptedAs, checkEncryption } from '../blob/encryption.ts'
+import { checkEncryption, isSameEncryption } from '../blob/encryption.ts'
 import { checkMutable, checkNoPendingCopy, type BlobGuard } from '../blob/guard.ts'
 import type { Blob } from '../blob/record.ts'
 import { checkOnline } from '../blob/tier.ts'
 import { checkWriteConditions } from '../shared/condition.ts'
+import { ENCRYPTION_NEEDED } from '../shared/encryption-needed.ts'
 import { StorageError, type ErrorCode } from '../shared/error.ts'
 import { withLease } from '../shared/lease.ts'
 import { indexLease } from '../shared/leased.ts'
@@ -89,7 +91,7 @@ export function* appendData(
 ): Step<Appended> {
   const target = yield* checkAppendData(tx, address, append, moment.nowMs)
   const { blob: current } = target.stored
-  checkEncryptedAs(current.encryption, bytes.encryption)
+  if (!isSameEncryption(current.encryption, bytes.encryption)) yield* need(ENCRYPTION_NEEDED)
   const isLeaseRenewed = target.used.isRenewed
   if (current.type === 'AppendBlob') {
     return { blob: yield* appendNow(tx, target, bytes, moment), isLeaseRenewed }

@@ -4,9 +4,9 @@ import { addReferences, removeReferences } from '../../extent/content/reference.
 import { decodeKey } from '../../kv/key.ts'
 import type { Entry, Key, Step, Tx } from '../../kv/kv.ts'
 import { decodeRecord, encodeRecord } from '../../kv/record.ts'
-import { giveWay } from '../../kv/step.ts'
+import { giveWay, need } from '../../kv/step.ts'
 import { nextStamp, type Moment } from '../../node/moment.ts'
-import { checkEncryptedAs } from '../blob/encryption.ts'
+import { isSameEncryption } from '../blob/encryption.ts'
 import { afterWrite } from '../blob/blob.ts'
 import type { BlobContent } from '../blob/content/content.ts'
 import {
@@ -21,6 +21,7 @@ import type { BlobGuard } from '../blob/guard.ts'
 import { stagingKey } from '../blob/keys.ts'
 import type { Blob } from '../blob/record.ts'
 import type { ContentHeaders } from '../shared/content-headers.ts'
+import { ENCRYPTION_NEEDED } from '../shared/encryption-needed.ts'
 import { StorageError } from '../shared/error.ts'
 import { indexLease } from '../shared/leased.ts'
 import {
@@ -72,7 +73,8 @@ export function* appendAndFlush(
   moment: Moment,
 ): Step<Appended> {
   const target = yield* checkAppendData(tx, address, append, moment.nowMs)
-  checkEncryptedAs(target.stored.blob.encryption, bytes.encryption)
+  const { encryption } = target.stored.blob
+  if (!isSameEncryption(encryption, bytes.encryption)) yield* need(ENCRYPTION_NEEDED)
   if (target.stored.blob.type === 'AppendBlob') {
     const blob = yield* appendNow(tx, target, bytes, moment)
     return { blob, isLeaseRenewed: target.used.isRenewed }

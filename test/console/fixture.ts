@@ -109,7 +109,10 @@ export async function checkLooks(page: Page, what: string): Promise<void> {
 }
 
 /** Of all rules of axe-core, or of these. */
-async function violations(page: Page, runOnly?: readonly string[]): Promise<readonly string[]> {
+export async function violations(
+  page: Page,
+  runOnly?: readonly string[],
+): Promise<readonly string[]> {
   if (!(await page.evaluate(`'axe' in globalThis`))) await page.evaluate(axe.source)
   const options = { resultTypes: ['violations'], ...(runOnly !== undefined && { runOnly }) }
   const found = await page.evaluate(

@@ -74,7 +74,9 @@ export function decodeAcl(bytes: Uint8Array): readonly AnyAce[] {
   for (let left = view.getUint16(4, true); left > 0; left -= 1) {
     if (offset + 4 > lengthBytes) throw new StorageError('FileInvalidPermission')
     const aceLengthBytes = view.getUint16(offset + 2, true)
-    if (aceLengthBytes < 4 || offset + aceLengthBytes > lengthBytes) {
+    // "A multiple of 4" ([MS-DTYP] 2.4.4.1); another length would change when it is encoded again.
+    const isWhole = aceLengthBytes >= 4 && aceLengthBytes % 4 === 0
+    if (!isWhole || offset + aceLengthBytes > lengthBytes) {
       throw new StorageError('FileInvalidPermission')
     }
     aces.push(decodeAce(bytes.subarray(offset, offset + aceLengthBytes)))

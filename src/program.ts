@@ -4,7 +4,7 @@ import { platform, totalmem } from 'node:os'
 import { hostRule } from './http/protocol/allowed-host.ts'
 import type { JoinedCluster } from './run/cluster/open-membership.ts'
 import { runServer, type RunningServer } from './run/server.ts'
-import { openAccounts, wellKnownKeyWarning } from './start/account/accounts.ts'
+import { hasOwnKey, openAccounts, wellKnownKeyWarning } from './start/account/accounts.ts'
 import {
   checkAdminPort,
   startAdmin,
@@ -37,7 +37,12 @@ import { findAdmin } from './start/admin/find-admin.ts'
 import { checkHealth } from './start/admin/health.ts'
 import { movedPorts } from './start/log/moved-ports.ts'
 import { movingPorts } from './start/options/services.ts'
-import { announceServer, newServerId, retractServer } from './start/store/running-server.ts'
+import {
+  announceServer,
+  newServerId,
+  retractServer,
+  type AnnouncedServer,
+} from './start/store/running-server.ts'
 import { urlOf } from './start/host.ts'
 import { locationPath } from './start/store/location.ts'
 import type { Progress } from './start/copy/progress.ts'
@@ -284,6 +289,7 @@ async function start(command: StartCommand): Promise<void> {
     throw error
   }) // prettier-ignore
   const id = newServerId()
+  const known = accounts.names().flatMap((name) => accounts.get(name) ?? [])
   const admin = await startAdminOrClose(
     command,
     server,
@@ -292,6 +298,7 @@ async function start(command: StartCommand): Promise<void> {
       id,
       data: location !== undefined ? 'folder' : membership === undefined ? 'memory' : 'database',
     },
+    hasOwnKey(known),
     () => ready && membership?.cluster.isBeating() !== false,
     () => membership?.listNodes() ?? [],
   )
@@ -316,7 +323,6 @@ async function start(command: StartCommand): Promise<void> {
     },
     report: (text) => log.error(text),
   })
-  const known = accounts.names().flatMap((name) => accounts.get(name) ?? [])
   const hosts = server.endpoints.map(({ host }) => host)
   const keyWarning = wellKnownKeyWarning(hosts, known)
   const banner = {
@@ -341,7 +347,8 @@ async function start(command: StartCommand): Promise<void> {
     if (program !== 'lazuli') log.say(startingLine(program, endpoint))
     log.announce(listeningLine(program, endpoint))
   }
-  if (location !== undefined) announce(location, { adminUrl: admin.url, id }, log)
+  const { url: adminUrl, generatedToken: token } = admin
+  if (location !== undefined) announce(location, { adminUrl, id, ...(token && { token }) }, log)
   if (admin.generatedToken !== undefined) log.announce(controlTokenLine(admin.generatedToken))
   log.announce(readyLine(admin.url))
   ready = true
@@ -358,7 +365,7 @@ function reopenFiles(reopens: readonly (() => void)[], log: Log): void {
   log.info('log files reopened')
 }
 
-function announce(location: string, found: { adminUrl: string; id: string }, log: Log): void {
+function announce(location: string, found: AnnouncedServer, log: Log): void {
   try {
     announceServer(location, found)
   } catch (error) {
@@ -409,6 +416,7 @@ async function startAdminOrClose(
   server: RunningServer,
   log: Log,
   identity: AdminIdentity,
+  guardsKeys: boolean,
   ready: () => boolean,
   nodes: AdminSettings['nodes'],
 ): Promise<Admin> {
@@ -420,7 +428,11 @@ async function startAdminOrClose(
       identity,
       nodes,
       parts: server.parts,
-      access: { control: command.options.control, token: command.options.controlToken },
+      access: {
+        control: command.options.control,
+        token: command.options.controlToken,
+        guardsKeys,
+      },
       metrics: server.metrics,
       caPem: server.tls?.ca?.pem,
       report: (message, error) => log.error(message, { error }),

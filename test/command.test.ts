@@ -279,6 +279,22 @@ describe('accounts', { concurrency: 2 }, () => {
     await server.printed(/warn: accounts not reloaded/)
   })
 
+  test('with keys of its own, a server asks its admin port for a token, which its folder has', async () => {
+    const cwd = tempFolder('guarded')
+    const env = { LAZULI_ACCOUNTS: `${OWN.name}:${OWN.key}` }
+    const server = await startServerProcess({ args: ['--location', cwd], cwd, env })
+    const journal = `${server.adminUrl}/api/journal`
+    assert.equal((await fetch(journal)).status, 401)
+    const [, token = ''] = await server.printed(/made a token for the journal and control: (\S+)/)
+    const headers = { Authorization: `Bearer ${token}` }
+    assert.equal((await fetch(journal, { headers })).status, 200)
+    const inFolder = await run({ args: ['leases', '--json', '--location', cwd], cwd })
+    assert.equal(inFolder.code, 0, inFolder.stderr)
+    const elsewhere = await run({ args: ['leases', '--adminUrl', server.adminUrl], cwd })
+    assert.equal(elsewhere.code, 1)
+    assert.match(elsewhere.stderr, /--controlToken or LAZULI_CONTROL_TOKEN/)
+  })
+
   test('a changed accounts file is reported even if there are no requests', async () => {
     const file = join(tempFolder('accounts'), 'accounts')
     writeFileSync(file, `${OWN.name}:${OWN.key}\n`)

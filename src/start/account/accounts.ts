@@ -81,6 +81,11 @@ function watchedPath(sources: AccountSources): string | undefined {
   return sources.accountsFile ?? sources.configPath
 }
 
+/** Whether an account has a key that not everybody knows. */
+export function hasOwnKey(accounts: readonly Account[]): boolean {
+  return accounts.some(({ keys }) => keys.some(({ text }) => text !== WELL_KNOWN_KEY))
+}
+
 /** The warning if other machines can use the well-known key. */
 export function wellKnownKeyWarning(
   hosts: readonly string[],

@@ -38,7 +38,7 @@ export type AdminSettings = {
   readonly caPem: string | undefined
   /** What the API shows and steers. */
   readonly parts: ControlParts
-  readonly access: Pick<AccessSettings, 'control' | 'token'>
+  readonly access: Omit<AccessSettings, 'generatedToken'>
   readonly heartbeatMs?: number
   readonly identity?: AdminIdentity
   /** Called for internal errors. */
@@ -90,9 +90,9 @@ function caAnswer(caPem: string | undefined): Answer {
 }
 
 export async function startAdmin(settings: AdminSettings): Promise<Admin> {
-  const { control, token } = settings.access
+  const { control, token, guardsKeys = false } = settings.access
   const generatedToken =
-    control === true && token === undefined
+    token === undefined && (guardsKeys || control === true)
       ? randomBytes(TOKEN_BYTES).toString('base64url')
       : undefined
   const pages: Pages = { api: lazyApi(settings, generatedToken), console: lazyConsole() }
@@ -106,7 +106,7 @@ export async function startAdmin(settings: AdminSettings): Promise<Admin> {
   const { port, address } = await listenOrMove(server, place, settings.portMayMove)
   return {
     url: urlOf('http', settings.host, port),
-    generatedToken: isLoopbackAddress(address) ? undefined : generatedToken,
+    generatedToken: isLoopbackAddress(address) && !guardsKeys ? undefined : generatedToken,
     close: abort,
   }
 }

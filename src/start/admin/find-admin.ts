@@ -8,17 +8,21 @@ export type FoundAdmin = {
   readonly url: string
   /** What the server must answer with; undefined: any server at this port is meant. */
   readonly id: string | undefined
+  /** That of the settings, or the one that the server has made. */
+  readonly token?: string | undefined
   /** No server has announced itself in this folder, so one that answers must not keep another. */
   readonly notInFolder: string | undefined
 }
 
 export function findAdmin({ options, given }: DecodedOptions, cwd: string): FoundAdmin {
   const url = urlOf('http', connectHost(options.adminHost), options.adminPort)
-  const any = { url, id: undefined, notInFolder: undefined }
+  const { controlToken: token } = options
+  const any = { url, id: undefined, token, notInFolder: undefined }
   if (given.has('adminPort') || options.store !== undefined || options.inMemoryPersistence)
     return any
   const location = locationPath(options.location, cwd)
   const found = readRunningServer(location)
   if (found === undefined) return { ...any, notInFolder: location }
-  return { url: found.adminUrl, id: found.id, notInFolder: undefined }
+  const { adminUrl, id } = found
+  return { url: adminUrl, id, token: token ?? found.token, notInFolder: undefined }
 }

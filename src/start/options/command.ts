@@ -139,7 +139,6 @@ function decodeSteer(
   cwd: string,
 ): Command {
   const fields = [...command].filter(([flag]) => STEER_FIELDS.has(flag))
-  const adminUrl = decodeAdminUrl(command, decoded, cwd)
   return {
     kind: 'steer',
     name,
@@ -147,8 +146,7 @@ function decodeSteer(
     fields: new Map(fields),
     follow: command.has('follow'),
     asJson: command.has('json'),
-    adminUrl,
-    token: decoded.options.controlToken,
+    ...decodeAdmin(command, decoded, cwd),
     cwd,
   }
 }
@@ -162,11 +160,20 @@ function decodeFsck({ command }: Flags, { store }: Options) {
   return { repairs, asJson: command.has('json') }
 }
 
-function decodeAdminUrl(command: Flags['command'], decoded: DecodedOptions, cwd: string): string {
-  const adminUrl = command.get('adminUrl')?.split('\n').at(-1) ?? findAdmin(decoded, cwd).url
+/** Which server a command asks, and with which token. */
+function decodeAdmin(
+  command: Flags['command'],
+  decoded: DecodedOptions,
+  cwd: string,
+): { readonly adminUrl: string; readonly token: string | undefined } {
+  const adminUrl = command.get('adminUrl')?.split('\n').at(-1)
+  if (adminUrl === undefined) {
+    const { url, token } = findAdmin(decoded, cwd)
+    return { adminUrl: url, token }
+  }
   if (!/^https?:\/\//.test(adminUrl) || !URL.canParse(adminUrl))
     throw usageError(`--adminUrl must be a URL such as http://127.0.0.1:10010, not ${adminUrl}`)
-  return adminUrl
+  return { adminUrl, token: decoded.options.controlToken }
 }
 
 function decodeBackup(
@@ -174,7 +181,7 @@ function decodeBackup(
   decoded: DecodedOptions,
   cwd: string,
 ): BackupCommand {
-  const { location, store, inMemoryPersistence, controlToken: token } = decoded.options
+  const { location, store, inMemoryPersistence } = decoded.options
   const [, place] = words
   if (place === undefined) throw usageError('lazuli backup needs a folder or a .tar file')
   const isCheck = command.has('verify')
@@ -188,9 +195,8 @@ function decodeBackup(
     place: resolve(cwd, place),
     isCheck,
     location: locationPath(location, cwd),
-    adminUrl: decodeAdminUrl(command, decoded, cwd),
+    ...decodeAdmin(command, decoded, cwd),
     asksServer: command.has('adminUrl'),
-    token,
   }
 }
 

@@ -27,9 +27,11 @@ export function decodeTorture(
   const [other] = given.filter(([name]) => name !== 'check' && name !== 'config')
   if (checkPath !== undefined && other !== undefined)
     throw usageError(`--check decides about a file, so it has no use for --${other[0]}`)
-  const adminUrls = command.get('adminUrl')?.split('\n') ?? [findAdmin(decoded, cwd).url]
+  const found = findAdmin(decoded, cwd)
+  const adminUrls = command.get('adminUrl')?.split('\n') ?? [found.url]
   if (command.has('adminUrl') && !command.has('faults'))
     throw usageError('lazuli torture uses --adminUrl only with --faults')
-  const { services, controlToken: token } = decoded.options
+  const { services, controlToken } = decoded.options
+  const token = command.has('adminUrl') ? controlToken : found.token
   return { texts: new Map(given), checkPath, services, adminUrls, token, cwd }
 }

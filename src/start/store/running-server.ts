@@ -8,9 +8,14 @@ export type RunningServerFile = {
   readonly adminUrl: string
   /** The server answers with it, since the port of one that was killed may belong to another program now. */
   readonly id: string
+  /** For the commands of those who may read the folder; undefined: the server asks for none, or its owner has chosen it. */
+  readonly token?: string
   /** A copy of the folder has the file of the original. */
   readonly location: string
 }
+
+/** `location` is that of the folder. */
+export type AnnouncedServer = Omit<RunningServerFile, 'location'>
 
 const NAME = 'server.json'
 
@@ -18,7 +23,7 @@ export function newServerId(): string {
   return randomUUID()
 }
 
-export function announceServer(location: string, found: Omit<RunningServerFile, 'location'>): void {
+export function announceServer(location: string, found: AnnouncedServer): void {
   const file = { ...found, location: realpathSync(location) } satisfies RunningServerFile
   writeFileSync(join(location, NAME), `${JSON.stringify(file)}\n`, { mode: 0o600 })
 }

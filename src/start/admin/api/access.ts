@@ -1,5 +1,6 @@
-// Who may use the API. The journal reveals names of data, and control changes the server, so both are open only to programs on
-// this machine; from elsewhere they need a token, and control has to be switched on. Web pages of other origins may use nothing.
+// Who may use the API. It reads and changes data, and reveals it, so it is open only to programs on this machine, and only where
+// the key is known to everybody; otherwise it needs a token. From elsewhere control has to be switched on, too. Web pages of
+// other origins may use nothing.
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Exchange } from '../../../http/protocol/exchange.ts'
 import { ApiError } from './route.ts'
@@ -9,7 +10,9 @@ export type AccessSettings = {
   readonly control: boolean | undefined
   /** Asked for on every address if it is set, otherwise only where other machines can reach the port. */
   readonly token: string | undefined
-  /** Made for this run; only asked for where other machines can reach the port. */
+  /** The accounts have keys of their own: whoever is on this machine may not have them. */
+  readonly guardsKeys?: boolean
+  /** Made for this run; only asked for where other machines can reach the port, or keys are guarded. */
   readonly generatedToken: string | undefined
 }
 
@@ -17,7 +20,7 @@ type Asking = Pick<Exchange, 'head' | 'onLoopback'>
 
 /** Returns whether the client has shown a token. */
 export function checkAccess(
-  { control, token: given, generatedToken }: AccessSettings,
+  { control, token: given, guardsKeys = false, generatedToken }: AccessSettings,
   { head: { headers }, onLoopback }: Asking,
   isChange: boolean,
 ): boolean {
@@ -25,7 +28,8 @@ export function checkAccess(
   const isForeign = origin !== undefined && origin !== `http://${host}`
   if (isForeign || !OWN_SITES.has(headers['sec-fetch-site']))
     throw new ApiError(403, 'web pages of another origin may not use this API')
-  const token = given ?? (onLoopback ? undefined : generatedToken)
+  const isOpen = onLoopback && !guardsKeys
+  const token = given ?? (isOpen ? undefined : generatedToken)
   if (token === undefined && !onLoopback) {
     throw new ApiError(
       403,

@@ -237,6 +237,16 @@ test('a configured token is required on loopback, too', async () => {
     assert.equal((await ask(admin, `GET ${open}`)).status, 200)
 })
 
+test('where accounts have keys of their own, a token of this run is required on loopback, too', async () => {
+  const access = { control: undefined, token: undefined, guardsKeys: true }
+  const admin = await start(smallParts().parts, { access })
+  const bearer = { Authorization: `Bearer ${admin.generatedToken ?? ''}` }
+  assert.equal((await ask(admin, 'GET journal')).status, 401)
+  assert.equal((await ask(admin, 'POST clock', { run: true })).status, 401)
+  assert.equal((await ask(admin, 'GET journal', undefined, bearer)).status, 200)
+  assert.equal((await ask(admin, 'POST clock', { run: true }, bearer)).status, 200)
+})
+
 const AWAY: readonly [AdminSettings['access'], object, number, number][] = [
   [{ control: undefined, token: undefined }, {}, 403, 403],
   [{ control: undefined, token: 'secret-of-this-test' }, {}, 401, 401],

@@ -223,7 +223,7 @@ function openWorld(t: Pick<TestContext, 'after'>, options: TestClusterOptions) {
     run: async (at: number, membership: Omit<Membership, 'peer'>) => {
       const peer = { what: 'the port for nodes', flag: '--nodePort', host: '127.0.0.1', port: 0 }
       const server = await runTestServer({
-        silent: true,
+        silent: false,
         logLevel: 'warn',
         ...serverOptions,
         membership: { ...membership, peer, ...own(at) },

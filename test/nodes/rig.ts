@@ -89,7 +89,7 @@ export async function startLocalNode(settings: LocalNodeSettings): Promise<Local
     nodePort: 0,
     nodeName: name,
     store: url,
-    silent: true,
+    silent: false,
     logLevel: 'warn',
     ...settings.options,
   })

@@ -17,6 +17,7 @@ import {
   smbUsersOption,
   switchOption,
   textOption,
+  tokenOption,
   type OptionKind,
 } from './start/options/library-options.ts'
 import { checkOptions, defaultOptions, type Options } from './start/options/options.ts'
@@ -132,7 +133,7 @@ export const OPTION_KINDS = {
   smbPort: portOption,
   webPort: portOption,
   adminPort: portOption,
-  controlToken: textOption,
+  controlToken: tokenOption,
   allowedHosts: listOption('allowedHosts'),
   allowCopyFrom: listOption('allowCopyFrom'),
   memoryLimitBytes: bytesOption,

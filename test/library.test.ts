@@ -20,7 +20,7 @@ const REFUSED: readonly (readonly [unknown, string])[] = [
   [{ journal: { bytesMax: 1.5 } }, "'journal.bytesMax' must be a whole number greater than 0"],
   [{ journal: { clientBy: [] } }, "'journal.clientBy' must be a list of name, requestId, userAgent, connection"],
   [{ journal: { clientBy: ['ip'] } }, "'journal.clientBy' must be a list of name, requestId, userAgent, connection"],
-  [{ controlToken: 'secret' }, "'controlToken' can only be used with 'adminPort'"],
+  [{ controlToken: 'secret-of-this-test' }, "'controlToken' can only be used with 'adminPort'"],
   [{ adminPort: 0, host: '0.0.0.0' }, "'adminPort' needs 'controlToken', since other machines can reach 0.0.0.0"],
   [{ journal: true }, "'journal' must be false or an object"],
   [{ location: '' }, "'location' must be a text that is not empty"],

@@ -134,7 +134,7 @@ const SECRET = Buffer.from('a key that nobody else has').toString('base64')
 
 test('a server with a token asks for it; keys are shown only to those who ask', { skip }, async () => {
   const accounts = { private: SECRET }
-  const own = await rigOf(await startServer({ adminPort: 0, controlToken: 'open-sesame', accounts }))
+  const own = await rigOf(await startServer({ adminPort: 0, controlToken: 'open-sesame-of-a-test', accounts }))
   try {
     await onPage(own, '', async (page) => {
       const dialog = page.getByRole('dialog', { name: 'This server asks for a token' })
@@ -142,7 +142,7 @@ test('a server with a token asks for it; keys are shown only to those who ask', 
       await page.keyboard.press('Enter')
       await dialog.getByText('That was not the token of this server.').waitFor()
       assert.equal(await page.getByText('private').count(), 0)
-      await dialog.getByLabel('Token').fill('open-sesame')
+      await dialog.getByLabel('Token').fill('open-sesame-of-a-test')
       await dialog.getByRole('button', { name: 'Continue' }).click()
       await page.getByText('Live', { exact: true }).waitFor()
       await page.getByText('private', { exact: true }).waitFor()

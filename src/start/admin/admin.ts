@@ -8,7 +8,7 @@ import type { Exchange } from '../../http/protocol/exchange.ts'
 import { createListener, LISTENER_LIMITS } from '../../http/protocol/listener.ts'
 import type { RequestHead } from '../../http/protocol/request-head.ts'
 import type { ListedNode } from '../../node/node-list.ts'
-import { urlOf } from '../host.ts'
+import { connectHost, urlOf } from '../host.ts'
 import { checkCanListen, listenOrMove } from '../listen.ts'
 import type { AccessSettings } from './api/access.ts'
 import type { ConsoleHandler } from '../../console/console.ts'
@@ -105,7 +105,7 @@ export async function startAdmin(settings: AdminSettings): Promise<Admin> {
   const place = { ...ADMIN_PORT, ...settings }
   const { port, address } = await listenOrMove(server, place, settings.portMayMove)
   return {
-    url: urlOf('http', settings.host, port),
+    url: urlOf('http', connectHost(settings.host), port),
     generatedToken: isLoopbackAddress(address) && !guardsKeys ? undefined : generatedToken,
     close: abort,
   }

@@ -3,6 +3,7 @@
 import { StartError, usageError } from '../start-error.ts'
 import { nearestName } from './nearest.ts'
 import { SETTINGS } from './options.ts'
+import { isToken, TOKEN_EXPECTED } from './setting.ts'
 
 /** What a value must be. */
 export type OptionKind = {
@@ -18,6 +19,11 @@ export type OptionKinds = Readonly<Record<string, OptionKind>>
 export const textOption: OptionKind = {
   expected: 'a text that is not empty',
   accepts: (value) => typeof value === 'string' && value !== '',
+}
+
+export const tokenOption: OptionKind = {
+  expected: TOKEN_EXPECTED,
+  accepts: (value) => typeof value === 'string' && isToken(value),
 }
 
 export const portOption: OptionKind = {

@@ -144,13 +144,19 @@ export function clientSourcesSetting(about: About): Setting<readonly ClientSourc
 }
 
 /** Long enough that nobody can guess it. It is never repeated in a message, since it is a secret. */
+export const TOKEN_EXPECTED = 'at least 16 letters, digits and other visible characters of ASCII'
+
+/** Others do not fit into a header, or are easily guessed. */
+export function isToken(text: string): boolean {
+  return /^[!-~]{16,512}$/.test(text)
+}
+
 export function tokenSetting(about: About): Setting<string | undefined> {
-  const expected = 'at least 16 letters, digits and other visible characters of ASCII'
   const decode = (text: string): string => {
-    if (!/^[!-~]{16,512}$/.test(text)) throw usageError(`a token must be ${expected}`)
+    if (!isToken(text)) throw usageError(`a token must be ${TOKEN_EXPECTED}`)
     return text
   }
-  return { ...about, default: undefined, placeholder: 'TOKEN', expected, decode }
+  return { ...about, default: undefined, placeholder: 'TOKEN', expected: TOKEN_EXPECTED, decode }
 }
 
 export function choiceSetting<const T extends string, const D extends string | undefined>(

@@ -25,13 +25,17 @@ function startNode(url: string, name: string): Promise<ServerProcess> {
   return startServerProcess({ args: ['--store', url, '--nodeName', name], env: FREE_PORTS })
 }
 
-/** A node learns of another with its next heartbeat. */
+type KnownNode = { readonly endpoints: object; readonly roles: readonly string[] }
+
+/** A node learns of others with its heartbeat: waits until it has seen all of them with what they will have. */
 async function knowsNodes({ adminUrl }: ServerProcess, count: number): Promise<void> {
   const deadlineMs = Date.now() + 30_000
   for (;;) {
     const answer = await fetch(`${adminUrl}/api/nodes`)
-    const { nodes } = (await answer.json()) as { readonly nodes: readonly unknown[] }
-    if (nodes.length === count) return
+    const { nodes } = (await answer.json()) as { readonly nodes: readonly KnownNode[] }
+    const isReady = nodes.every(({ endpoints }) => Object.keys(endpoints).length > 0)
+    const roleCount = nodes.flatMap(({ roles }) => roles).length
+    if (nodes.length === count && isReady && roleCount === 3) return
     assert(Date.now() < deadlineMs, `the node still knows ${nodes.length} of ${count} nodes`)
   }
 }

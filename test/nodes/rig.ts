@@ -139,6 +139,8 @@ export type NodeProcessSettings = {
   readonly url: string
   readonly name: string
   readonly args?: readonly string[]
+  /** By default, it prints errors and the lines that tools wait for. */
+  readonly isSilent?: boolean
   /** How far the clock of its machine is ahead. */
   readonly clockAheadMs?: number
   readonly env?: Readonly<Record<string, string>>
@@ -152,10 +154,11 @@ export function shiftedClock(aheadMs: number): Readonly<Record<string, string>> 
 }
 
 export function launchNode(settings: NodeProcessSettings): Running {
-  const { url, name, args = [], clockAheadMs, env = {} } = settings
-  const ports = ['--blobPort', '0', '--adminPort', '0', '--nodePort', '0', '--silent']
+  const { url, name, args = [], isSilent = true, clockAheadMs, env = {} } = settings
+  const ports = ['--blobPort', '0', '--adminPort', '0', '--nodePort', '0']
+  const silent = isSilent ? ['--silent'] : []
   return launch({
-    args: [...ports, '--nodeName', name, '--store', url, ...args],
+    args: [...ports, ...silent, '--nodeName', name, '--store', url, ...args],
     env: { ...env, ...(clockAheadMs !== undefined && shiftedClock(clockAheadMs)) },
   })
 }

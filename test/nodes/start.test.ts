@@ -77,9 +77,9 @@ describe('a node', { skip: STANDBY_SKIP_REASON ?? false }, () => {
 
   const start = async (args: readonly string[] = []): Promise<string> => {
     const url = postgres.tcpUrl(await postgres.newDatabase())
-    const node = await startNodeProcess({ url, name: 'n', args })
+    const node = await startNodeProcess({ url, name: 'n', args, isSilent: false })
     await stop(node)
-    return node.stdout().split('\n')[0] ?? ''
+    return /^A (?:crash|fail-over) .*/m.exec(node.stdout())?.[0] ?? ''
   }
 
   test('says what a fail-over can lose', async () => {

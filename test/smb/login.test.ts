@@ -26,7 +26,7 @@ const clients: RawClient[] = []
 
 before(async () => {
   const smbUsers = [{ user: 'Ada', account: ACCOUNT, password: 'difference engine' }]
-  server = await runTestServer({ silent: true, logLevel: 'info', smbUsers })
+  server = await runTestServer({ silent: false, logLevel: 'info', smbUsers })
   bystander = await openClient()
   await bystander.logIn(ACCOUNT, ACCOUNT_KEY)
 })

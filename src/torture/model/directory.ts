@@ -55,7 +55,9 @@ function change(state: DirectoryState, operation: Operation, moment: Moment) {
     const isBeyond = name === 'putRange' && slot + count > listOf(current?.content ?? '').length
     const reasons: (Refused | undefined)[] = [refused, isBeyond ? [416, 'InvalidRange'] : undefined]
     const given = reasons.filter((each) => each !== undefined)
-    if (given.length > 0) return given.map((each) => refusal(known, each))
+    // What was refused has not made it forget a lease.
+    const unchanged = withLease(state, file, lease ?? current?.lease)
+    if (given.length > 0) return given.map((each) => refusal(unchanged, each))
     const shows =
       name === 'get' && current !== undefined ? { ...tagOf(current), value: current.content } : {}
     return [

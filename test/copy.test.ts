@@ -12,7 +12,7 @@ import { SKIP_REASON, testServer, type TestServer } from '../src/postgres/harnes
 import { startServer, type LazuliServer } from '../src/server.ts'
 import { runCopy } from '../src/start/copy/command.ts'
 import { copyStore } from '../src/start/copy/copy.ts'
-import { openSource, openTarget } from '../src/start/copy/place.ts'
+import { openStoreToCopy, openTarget } from '../src/start/copy/place.ts'
 import type { Progress } from '../src/start/copy/progress.ts'
 import type { StoreName } from '../src/start/options/command.ts'
 import { checkLocation } from '../src/start/store/fsck.ts'
@@ -181,7 +181,10 @@ describe('lazuli copy', { skip: SKIP_REASON }, () => {
     const [source, to] = [await database(), folder()]
     await copy({ folder: path }, source)
     const settings = { env: {}, pid: process.pid }
-    const [opened, target] = [await openSource(source, settings), await openTarget(to, settings)]
+    const [opened, target] = [
+      await openStoreToCopy(source, settings),
+      await openTarget(to, settings),
+    ]
     let asked = 0
     const state = async (): Promise<string> => {
       asked += 1
@@ -201,7 +204,7 @@ describe('lazuli copy', { skip: SKIP_REASON }, () => {
     const [source, to] = [{ folder: path }, await database()]
     const expected = await contents(source, clock)
     const settings = { env: {}, pid: process.pid }
-    const opened = await openSource(source, settings)
+    const opened = await openStoreToCopy(source, settings)
     const { signal } = new AbortController()
     let second: Promise<unknown> | undefined
     const [one, two] = [await openTarget(to, settings), await openTarget(to, settings)]
@@ -228,7 +231,7 @@ describe('lazuli copy', { skip: SKIP_REASON }, () => {
     const [there, further] = [await database(), await database()]
     await copy({ folder: path }, there)
     await copy(there, further)
-    const source = await openSource(further, { env: {}, pid: process.pid })
+    const source = await openStoreToCopy(further, { env: {}, pid: process.pid })
     const states: string[] = []
     for await (const { value } of scanSteps(source.kv, EXTENT_RANGE)) {
       states.push(decodeRecord<ExtentRecord>(value).state)

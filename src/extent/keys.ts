@@ -62,17 +62,17 @@ export function dirtyKey(extent: number): Key {
   return encodeKey('extent-dirty', extent)
 }
 
-export function dueKey(atMs: number, extent: number): Key {
+export function extentDueKey(atMs: number, extent: number): Key {
   return encodeKey('extent-due', atMs, extent)
 }
 
 /** The checks that are due by `atMs`. */
 export function dueUntil(atMs: number): KeyRange {
-  return { from: encodeKey('extent-due'), to: dueKey(atMs + 1, 0) }
+  return { from: encodeKey('extent-due'), to: extentDueKey(atMs + 1, 0) }
 }
 
 export function markDue(tx: Tx, atMs: number, extent: number): void {
-  tx.put(dueKey(atMs, extent), encodeRecord({}))
+  tx.put(extentDueKey(atMs, extent), encodeRecord({}))
 }
 
 /** The numbers after the name in any key of this layer. */

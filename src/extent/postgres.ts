@@ -11,7 +11,7 @@ import { RowWriter } from './postgres/row-writer.ts'
 import {
   copyEndOut,
   copyRowsOut,
-  createTable,
+  createExtentTable,
   dropTable,
   extentOfTable,
   LIST_TABLES,
@@ -58,7 +58,9 @@ class PostgresVolume implements Volume {
   }
 
   async create(extent: number): Promise<Appender> {
-    await this.#run((connection, deadlineMs) => connection.script(createTable(extent), deadlineMs))
+    await this.#run((connection, deadlineMs) =>
+      connection.script(createExtentTable(extent), deadlineMs),
+    )
     const write = (chunks: readonly Uint8Array[], position: number) =>
       orUnavailable(this.#writer.write(extent, rowsOf(position, chunks)))
     return {

@@ -7,7 +7,7 @@ import {
   decodeFields,
   optionalChoice,
   optionalCount,
-  printable,
+  shownText,
   type Fields,
 } from '../rule/field.ts'
 import { FieldError } from '../field-error.ts'
@@ -120,7 +120,7 @@ export type StatusEffect = Extract<FaultEffect, { status: number }> & { readonly
 function decodeCode(value: unknown): ErrorCode | undefined {
   if (value === undefined) return undefined
   if (isErrorCode(value)) return value
-  const problem = `must be an error code that this server knows, not ${printable(String(value))}`
+  const problem = `must be an error code that this server knows, not ${shownText(String(value))}`
   throw new FieldError('effect.code', problem)
 }
 

@@ -12,7 +12,7 @@ import {
   type RaceContext,
 } from './finding.ts'
 import { keyName } from '../../kv/key.ts'
-import { nodeKey } from '../../storage/file/keys.ts'
+import { fileNodeKey } from '../../storage/file/keys.ts'
 import { SHARE_WRITE, type FileOpen } from '../../storage/file/open/open.ts'
 
 export function detectRestOverSmb({ report }: RaceContext): Detector {
@@ -51,7 +51,7 @@ function usesBytes({ access, isDirectory }: FileOpen): boolean {
 /** The file that is open is the one that the request wrote to: requests also meet opens of files next to it. */
 function writesUnder({ entry }: ClientAct, { shareId, nodeId, shareAccess }: FileOpen): boolean {
   if ((shareAccess & SHARE_WRITE) === 0) return false
-  const opened = keyName(nodeKey(shareId, nodeId))
+  const opened = keyName(fileNodeKey(shareId, nodeId))
   return changedNotes(entry).some(
     (note) =>
       note.before !== undefined &&

@@ -19,7 +19,7 @@ export function decodeFields(value: unknown, field: string, known: readonly stri
   const found = new Map<string, unknown>(Object.entries(value))
   for (const name of found.keys()) {
     if (!known.includes(name)) {
-      throw new FieldError(nameOf(printable(name)), `is unknown; known: ${known.join(', ')}`)
+      throw new FieldError(nameOf(shownText(name)), `is unknown; known: ${known.join(', ')}`)
     }
   }
   return {
@@ -68,6 +68,6 @@ export function optionalCount(
   throw new FieldError(fields.nameOf(name), `must be a whole number from ${min} to ${max}`)
 }
 
-export function printable(text: string): string {
+export function shownText(text: string): string {
   return text.slice(0, 64).replace(/[^\x20-\x7e]/g, '?')
 }

@@ -1,5 +1,5 @@
 // Which requests a barrier or a fault applies to.
-import { printable, decodeFields, optionalChoice, optionalText } from './field.ts'
+import { shownText, decodeFields, optionalChoice, optionalText } from './field.ts'
 import { FieldError } from '../field-error.ts'
 import type { Match } from '../api.ts'
 import type { ControlledService, Subject } from '../point.ts'
@@ -19,7 +19,7 @@ export function decodeMatch(value: unknown, field: string): Match {
   const fields = decodeFields(value, field, MATCH_FIELDS)
   const path = optionalText(fields, 'path')
   if (path !== undefined && !/^[/*]/.test(path)) {
-    const problem = `must begin with / or *, as /container/blob, not ${printable(path)}`
+    const problem = `must begin with / or *, as /container/blob, not ${shownText(path)}`
     throw new FieldError(fields.nameOf('path'), problem)
   }
   return definedOf({

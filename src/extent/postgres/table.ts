@@ -22,7 +22,7 @@ export function extentOfTable(name: string): number | undefined {
 }
 
 /** Rows never change and are not deleted one by one, so there is nothing to vacuum. */
-export function createTable(extent: number): string {
+export function createExtentTable(extent: number): string {
   return `CREATE TABLE ${tableOf(extent)} (LIKE lazuli.chunk INCLUDING ALL) WITH (autovacuum_enabled = false)`
 }
 

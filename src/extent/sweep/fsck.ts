@@ -40,7 +40,7 @@ import { isSameSlice, wholeSlice } from '../content/slice-list.ts'
 import { SMALL_EXTENT, type Content, type Slice } from '../content/slice.ts'
 import { hasSmallSlice, smallDroppedKey } from '../content/small.ts'
 import {
-  keyName,
+  keyText,
   problem,
   repairBy,
   type Check,
@@ -259,7 +259,7 @@ function* checkOwner(tx: ReadTx, key: Key, reference: Reference): Step<Problem |
   const holds = isContent(content) && isSameContent(content, owned)
   if (holds && content.pieces.some((piece) => isSameSlice(piece.slice, slice))) return undefined
   const repair = repairBy('removed the reference', (into) => removeReference(into, key, slice))
-  return { ...problem('referenceWithoutOwner', key, keyName(ownerKey)), repair }
+  return { ...problem('referenceWithoutOwner', key, keyText(ownerKey)), repair }
 }
 
 /** The slice is then looked for again, and its bytes are checked, like those of any reference. */

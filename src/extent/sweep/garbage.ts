@@ -8,7 +8,7 @@ import { SMALL_EXTENT } from '../content/slice.ts'
 import { smallDroppedKey } from '../content/small.ts'
 import {
   dirtyKey,
-  dueKey,
+  extentDueKey,
   EXTENT_RANGE,
   getExtent,
   keyNumbers,
@@ -37,7 +37,7 @@ function* lookAtExtent(tx: ReadTx, key: Key): Step<Problem | undefined> {
   const record = yield* getExtent(tx, extent)
   if (record === undefined || record.state === 'open') return undefined
   const sinceMs = record.retiredAtMs ?? record.sealedAtMs ?? 0
-  if ((yield* tx.get(dueKey(sinceMs, extent))) !== undefined) return undefined
+  if ((yield* tx.get(extentDueKey(sinceMs, extent))) !== undefined) return undefined
   const found = problem('garbageNotMarked', key, `${record.sizeBytes} bytes`)
   if (record.state === 'retired') {
     return { ...found, repair: repairBy('marked it', (into) => due(into, sinceMs, extent)) }

@@ -34,10 +34,10 @@ export type Repair = {
 }
 
 export function problem(kind: Problem['kind'], key: Key, detail: string): Problem {
-  return { kind, key: keyName(key), detail }
+  return { kind, key: keyText(key), detail }
 }
 
-export function keyName(key: Key): string {
+export function keyText(key: Key): string {
   try {
     return JSON.stringify(decodeKey(key))
   } catch {

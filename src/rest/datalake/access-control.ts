@@ -18,7 +18,7 @@ import {
 } from '../../storage/blob/access/acl-text.ts'
 import { ERRORS, invalidQuery, missingHeader, StorageError } from '../../storage/shared/error.ts'
 import { validators } from '../shared/answer-header.ts'
-import { decodeContinuation, encodeContinuation } from './continuation.ts'
+import { decodePathContinuation, encodePathContinuation } from './continuation.ts'
 import { continuationHeaders } from './filesystem.ts'
 import { aclHeaders, ownerHeaders } from './path-answer.ts'
 import { decodeAccess } from './path-header.ts'
@@ -85,7 +85,7 @@ const RECORD_COUNT_MAX = 2_000
 export async function runSetAccessControlRecursive(call: LakeCall): Promise<Answer> {
   const { request, service } = call
   requireHierarchical(call)
-  const continuation = decodeContinuation(request)
+  const continuation = decodePathContinuation(request)
   const tree = {
     change: decodeRecursiveChange(request),
     countMax: countQuery(request, 'maxRecords', RECORD_COUNT_MAX),
@@ -102,7 +102,7 @@ export async function runSetAccessControlRecursive(call: LakeCall): Promise<Answ
     failureCount: changed.failures.length,
     filesSuccessful: changed.fileCount,
   }
-  return jsonAnswer(body, continuationHeaders(encodeContinuation(changed.continuation)))
+  return jsonAnswer(body, continuationHeaders(encodePathContinuation(changed.continuation)))
 }
 
 function decodeRecursiveChange(request: Request): RecursiveChange {

@@ -5,14 +5,15 @@ import { invalidQuery } from '../../storage/shared/error.ts'
 
 const LENGTH_MAX = 16 * 1024
 
-export function encodeContinuation(place: string | undefined): string | undefined {
+export function encodePathContinuation(place: string | undefined): string | undefined {
   return place === undefined ? undefined : Buffer.from(place).toString('base64url')
 }
 
-export function decodeContinuation({ query }: Request): string | undefined {
+export function decodePathContinuation({ query }: Request): string | undefined {
   const text = query.get('continuation')
   if (text === undefined || text === '') return undefined
   const place = text.length > LENGTH_MAX ? '' : Buffer.from(text, 'base64url').toString('utf8')
-  if (place === '' || encodeContinuation(place) !== text) throw invalidQuery('continuation', text)
+  if (place === '' || encodePathContinuation(place) !== text)
+    throw invalidQuery('continuation', text)
   return place
 }

@@ -8,7 +8,7 @@ import { namesOfPath } from '../../storage/blob/path/path-name.ts'
 import { undeletePath } from '../../storage/datalake/undelete-path.ts'
 import { invalidHeader } from '../../storage/shared/error.ts'
 import { authorizeOther } from '../shared/other-resource.ts'
-import { decodeContinuation, encodeContinuation } from './continuation.ts'
+import { decodePathContinuation, encodePathContinuation } from './continuation.ts'
 import { continuationHeaders } from './filesystem.ts'
 import { isDirectory } from './path-answer.ts'
 import {
@@ -23,7 +23,7 @@ import {
 export async function runDeletePath(call: LakeCall): Promise<Answer> {
   const { request, service } = call
   optionalBooleanQuery(request, 'paginated')
-  const continuation = decodeContinuation(request)
+  const continuation = decodePathContinuation(request)
   const deletion = {
     guard: lakeGuard(request),
     isRecursive: optionalBooleanQuery(request, 'recursive') ?? false,
@@ -33,7 +33,7 @@ export async function runDeletePath(call: LakeCall): Promise<Answer> {
   const deleted = await service.kv.write((tx) => deletePath(tx, address, deletion, moment))
   const { deletionId } = deleted
   const headers = [
-    ...continuationHeaders(encodeContinuation(deleted.continuation)),
+    ...continuationHeaders(encodePathContinuation(deleted.continuation)),
     ...(deletionId === undefined ? [] : ['x-ms-deletion-id', String(deletionId)]),
   ]
   return { status: 200, headers }

@@ -11,7 +11,7 @@ import { listFlatPaths, type FlatItem } from '../../storage/datalake/list-flat.t
 import { listPaths, type ListPaths } from '../../storage/datalake/list-paths.ts'
 import { formatPermissions } from '../../storage/blob/access/permissions.ts'
 import { validators } from '../shared/answer-header.ts'
-import { decodeContinuation, encodeContinuation } from './continuation.ts'
+import { decodePathContinuation, encodePathContinuation } from './continuation.ts'
 import { bareETag, continuationHeaders } from './filesystem.ts'
 import { isDirectory } from './path-answer.ts'
 import {
@@ -36,7 +36,7 @@ export async function runListPaths(call: LakeCall): Promise<Answer> {
     : await service.kv.read((tx) => listFlatPaths(tx, address, list, nowMs))
   // Encoding a long page takes about as long as reading it; let other requests run first.
   if (page.items.length > LONG_PAGE_COUNT) await setImmediate()
-  const continuation = continuationHeaders(encodeContinuation(page.next))
+  const continuation = continuationHeaders(encodePathContinuation(page.next))
   const headers = [...validators(page.container), ...continuation, ...JSON_TYPE]
   return { status: 200, headers, body: await pathsJson(page.items) }
 }
@@ -66,7 +66,7 @@ function itemJson(item: FlatItem): string {
 function decodeListPaths(request: Request): ListPaths {
   requiredQuery(request, 'recursive')
   optionalBooleanQuery(request, 'upn')
-  const [after, from] = [decodeContinuation(request), request.query.get('beginfrom')]
+  const [after, from] = [decodePathContinuation(request), request.query.get('beginfrom')]
   return {
     isRecursive: optionalBooleanQuery(request, 'recursive') ?? false,
     countMax: countQuery(request, 'maxResults', LIST_COUNT_MAX),

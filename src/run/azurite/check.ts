@@ -2,11 +2,11 @@
 // names must be there.
 import { StartError } from '../../start/start-error.ts'
 import {
-  decodeBlob,
+  decodeAzuriteBlob,
   decodeBlock,
   decodeContainer,
-  decodeEntity,
-  decodeMessage,
+  decodeAzuriteEntity,
+  decodeAzuriteMessage,
   decodeQueue,
   decodeService,
   decodeTable,
@@ -53,7 +53,7 @@ export async function checkFolder(
     },
     $QUEUES_COLLECTION$: (document) => count(decodeQueue(document).account, 'queues'),
     $MESSAGES_COLLECTION$: (document) => {
-      const { account, queue, id, chunk } = decodeMessage(document)
+      const { account, queue, id, chunk } = decodeAzuriteMessage(document)
       folder.check('queue', chunk, `the message ${id} of ${account}/${queue}`)
       count(account, 'messages')
     },
@@ -82,12 +82,12 @@ function checkEntity(
   collection: string,
   count: (account: string, what: string) => void,
 ): void {
-  decodeEntity(document)
+  decodeAzuriteEntity(document)
   count(collection.split('$', 1)[0] ?? '', 'entities')
 }
 
 function checkBlob(folder: AzuriteFolder, document: unknown) {
-  const blob = decodeBlob(document)
+  const blob = decodeAzuriteBlob(document)
   const { whole, blocks, pages } = blob
   const chunks = [
     ...(whole === undefined ? [] : [whole]),
@@ -100,7 +100,7 @@ function checkBlob(folder: AzuriteFolder, document: unknown) {
 async function findBases(folder: AzuriteFolder, snapshots: Set<string>, bases: Set<string>) {
   for await (const { collection, document } of readLokiFile(folder.database('blob') ?? '')) {
     if (collection !== '$BLOBS_COLLECTION$' || !isCommitted(document)) continue
-    const blob = decodeBlob(document)
+    const blob = decodeAzuriteBlob(document)
     if (blob.snapshot === '' && snapshots.has(pathOf(blob))) bases.add(pathOf(blob))
   }
 }

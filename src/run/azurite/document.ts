@@ -106,7 +106,7 @@ export function decodeContainer(document: unknown): ContainerDocument {
   }
 }
 
-export function decodeBlob(document: unknown): BlobDocument {
+export function decodeAzuriteBlob(document: unknown): BlobDocument {
   const fields = fieldsOf(document)
   const properties = fieldsOf(fields['properties'])
   const isInferred = properties['accessTierInferred'] === true
@@ -165,7 +165,7 @@ export function decodeQueue(document: unknown) {
   }
 }
 
-export function decodeMessage(document: unknown): MessageDocument {
+export function decodeAzuriteMessage(document: unknown): MessageDocument {
   const fields = fieldsOf(document)
   return {
     account: textOf(fields, 'accountName'),
@@ -188,7 +188,7 @@ export function decodeTable(document: unknown) {
   }
 }
 
-export function decodeEntity(document: unknown): EntityDocument {
+export function decodeAzuriteEntity(document: unknown): EntityDocument {
   const fields = fieldsOf(document)
   const properties = fieldsOf(fields['properties'])
   const keys = {

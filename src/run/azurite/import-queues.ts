@@ -1,6 +1,6 @@
 // Imports queues and their messages, with their times and counts.
 import { importMessages, type ImportedMessage } from '../../storage/queue/import.ts'
-import { decodeMessage, decodeQueue, type MessageDocument } from './document.ts'
+import { decodeAzuriteMessage, decodeQueue, type MessageDocument } from './document.ts'
 import { readLokiFile } from './loki-file.ts'
 import { metadataHeaders, policiesXml, send, unlessRefused, type Importing } from './world.ts'
 
@@ -19,7 +19,7 @@ export async function importQueues(into: Importing, database: string): Promise<v
   let batch: MessageDocument[] = []
   for await (const { collection, document } of readLokiFile(database)) {
     if (collection !== '$MESSAGES_COLLECTION$') continue
-    const message = decodeMessage(document)
+    const message = decodeAzuriteMessage(document)
     if (!queues.has(queueOf(message))) continue
     if (batch.length === BATCH_COUNT || (batch[0] && queueOf(batch[0]) !== queueOf(message))) {
       await putMessages(into, batch)

@@ -1,10 +1,10 @@
 // Imports tables and their entities, with their Timestamps.
 import { STAMPS_PER_MS } from '../../node/moment.ts'
-import { decodeEntity as decodePayload } from '../../rest/table/payload-decode.ts'
+import { decodeEntity } from '../../rest/table/payload-decode.ts'
 import { StorageError } from '../../storage/shared/error.ts'
 import type { Entity } from '../../storage/table/entity-record.ts'
 import { checkImportedEntity, importEntities } from '../../storage/table/import.ts'
-import { decodeEntity, decodeTable, type EntityDocument } from './document.ts'
+import { decodeAzuriteEntity, decodeTable, type EntityDocument } from './document.ts'
 import { readLokiFile } from './loki-file.ts'
 import { policiesXml, RefusedRequest, send, unlessRefused, type Importing } from './world.ts'
 
@@ -34,7 +34,7 @@ export async function importTables(into: Importing, database: string): Promise<v
     if (table !== address || batch.length === BATCH_COUNT) await flush()
     address = table
     if (table === undefined) continue
-    const entity = decodeEntity(document)
+    const entity = decodeAzuriteEntity(document)
     await unlessRefused(into, `entity ${nameOf(table, entity)}`, async () => {
       batch.push(entityOf(entity))
     })
@@ -81,7 +81,7 @@ function entityOf({ properties, timestamp }: EntityDocument): Entity {
         return [name, isGuid ? guidOf(String(value)) : value]
       }),
     )
-    const { partitionKey = '', rowKey = '', ...rest } = decodePayload(Buffer.from(JSON.stringify(plain))) // prettier-ignore
+    const { partitionKey = '', rowKey = '', ...rest } = decodeEntity(Buffer.from(JSON.stringify(plain))) // prettier-ignore
     const entity = { partitionKey, rowKey, ...rest, stamp: stampOf(timestamp) }
     checkImportedEntity(entity)
     return entity

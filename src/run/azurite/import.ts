@@ -3,7 +3,7 @@ import { StartError } from '../../start/start-error.ts'
 import { severalAtOnce } from '../seed/several-at-once.ts'
 import type { Checked } from './check.ts'
 import {
-  decodeBlob,
+  decodeAzuriteBlob,
   decodeBlock,
   decodeContainer,
   isCommitted,
@@ -16,7 +16,7 @@ import { importQueues } from './import-queues.ts'
 import { importServices } from './import-services.ts'
 import { importTables } from './import-tables.ts'
 import { readLokiFile, type LokiDocument } from './loki-file.ts'
-import { putBlock } from './put-content.ts'
+import { sendBlock } from './put-content.ts'
 import { ImportReport, type Imported, type ImportProgress } from './report.ts'
 import { unlessRefused, type Importing, type ImportWorld } from './world.ts'
 
@@ -68,7 +68,7 @@ async function importBlobs(into: Importing, path: string, checked: Checked): Pro
   for await (const document of documentsOf(path, '$BLOCKS_COLLECTION$')) {
     const { id, chunk, ...blob } = decodeBlock(document)
     const what = `uncommitted block ${id} of ${pathOf(blob)}`
-    if (await unlessRefused(into, what, () => putBlock(into, blob, { id, chunk })))
+    if (await unlessRefused(into, what, () => sendBlock(into, blob, { id, chunk })))
       into.report.count('uncommitted blocks')
   }
   for await (const blob of blobsOf(path)) {
@@ -87,7 +87,7 @@ function nameOf({ account, name }: ContainerDocument): string {
 
 async function* blobsOf(path: string): AsyncGenerator<BlobDocument> {
   for await (const document of documentsOf(path, '$BLOBS_COLLECTION$')) {
-    if (isCommitted(document)) yield decodeBlob(document)
+    if (isCommitted(document)) yield decodeAzuriteBlob(document)
   }
 }
 

@@ -51,7 +51,7 @@ async function putBlockBlob(into: Importing, blob: BlobDocument): Promise<void> 
 
 async function putBlockList(into: Importing, blob: BlobDocument): Promise<void> {
   const distinct = new Map(blob.blocks.map((block) => [block.id, block]))
-  await severalAtOnce(distinct.values(), (block) => putBlock(into, blob, block))
+  await severalAtOnce(distinct.values(), (block) => sendBlock(into, blob, block))
   const names = blob.blocks.map(({ id }) => `<Latest>${xmlEscape(id)}</Latest>`).join('')
   await send(into, {
     ...requestOf(blob),
@@ -63,7 +63,7 @@ async function putBlockList(into: Importing, blob: BlobDocument): Promise<void> 
 
 type BlobName = Pick<BlobDocument, 'account' | 'container' | 'blob'>
 
-export function putBlock(
+export function sendBlock(
   into: Importing,
   blob: BlobName,
   { id, chunk }: BlockDocument,

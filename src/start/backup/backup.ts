@@ -6,7 +6,7 @@ import type { Snapshot } from '../../kv/engine/engine.ts'
 import { KEY_END, keyAfter, type Key, type KeyRange } from '../../kv/kv.ts'
 import { decodeRecord, StoredRecord } from '../../kv/record.ts'
 import { bytesText } from '../copy/progress.ts'
-import { kindOf } from '../copy/records.ts'
+import { recordKindOf } from '../copy/records.ts'
 import { StartError } from '../start-error.ts'
 import type { BackupSettings, BackupSource } from './backup-source.ts'
 import { backUpContent, type BackedUpContent } from './content.ts'
@@ -127,7 +127,7 @@ async function backUpRecords(
 
 /** Who uses the store now does not belong to it. */
 function isBackedUp(key: Key): boolean {
-  return kindOf(key) !== 'owner'
+  return recordKindOf(key) !== 'owner'
 }
 
 const EVERYTHING: KeyRange = { from: new Uint8Array(0), to: KEY_END }

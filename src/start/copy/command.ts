@@ -5,7 +5,7 @@ import { BytesKindDiffers } from '../../node/bytes-kind.ts'
 import type { CopyCommand, StoreName } from '../options/command.ts'
 import { StartError } from '../start-error.ts'
 import { copyStore, type CopyOptions } from './copy.ts'
-import { openSource, openTarget, type CopySource, type OpenSettings } from './place.ts'
+import { openStoreToCopy, openTarget, type CopySource, type OpenSettings } from './place.ts'
 import { bytesText, type Progress } from './progress.ts'
 
 export type CopyRun = OpenSettings & {
@@ -15,7 +15,7 @@ export type CopyRun = OpenSettings & {
 
 /** Returns lines to print. Throws StartError if the copy is not complete. */
 export function runCopy({ from, to }: CopyCommand, run: CopyRun): Promise<readonly string[]> {
-  return runCopyFrom(() => openSource(from, run), to, { ...run, done: 'copied', what: 'copy' })
+  return runCopyFrom(() => openStoreToCopy(from, run), to, { ...run, done: 'copied', what: 'copy' })
 }
 
 /** What people call it: `the copy was stopped`, `copied 5 records`. */

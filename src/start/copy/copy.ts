@@ -23,7 +23,7 @@ import { StartError } from '../start-error.ts'
 import { fsckLines, namedCheck } from '../store/fsck.ts'
 import type { CopySource, CopyTarget } from './place.ts'
 import type { Progress } from './progress.ts'
-import { countRecords, dataRecords, firstDifference, kindOf } from './records.ts'
+import { countRecords, dataRecords, firstDifference, recordKindOf } from './records.ts'
 
 export type CopyOptions = {
   readonly progress: Progress
@@ -157,7 +157,7 @@ class Copy {
     progress.show('comparing records', total, total)
     signal.throwIfAborted()
     if (different === undefined) return done
-    const name = kindOf(different)
+    const name = recordKindOf(different)
     throw new StartError(`the copy differs from ${this.#source.text} at a record "${name}"`)
   }
 

@@ -56,7 +56,7 @@ export type CopyTarget = Place & {
 export type OpenSettings = { readonly env: Environment; readonly pid: number }
 
 /** Throws StartError if there is no store, or it is in use. */
-export function openSource(name: StoreName, settings: OpenSettings): Promise<CopySource> {
+export function openStoreToCopy(name: StoreName, settings: OpenSettings): Promise<CopySource> {
   if ('folder' in name) return openFolderSource(name.folder, settings.pid)
   return openDatabaseSource(name.url, name.bytesFolder, settings.env)
 }

@@ -26,12 +26,12 @@ const PAGE_COUNT = 128
 export async function* dataRecords(kv: Kv, key?: Key): AsyncGenerator<Entry> {
   const from = key === undefined ? new Uint8Array(0) : keyAfter(key)
   for await (const page of scanPages(kv, { from, to: KEY_END }, PAGE_COUNT)) {
-    for (const entry of page) if (!OWN_KINDS.has(kindOf(entry.key))) yield entry
+    for (const entry of page) if (!OWN_KINDS.has(recordKindOf(entry.key))) yield entry
   }
 }
 
 /** The first part of a key, which is a name: a byte, the name, a zero (kv/key.ts). */
-export function kindOf(key: Key): string {
+export function recordKindOf(key: Key): string {
   const end = key.indexOf(0)
   return Buffer.from(key.subarray(1, end < 0 ? key.length : end)).toString('latin1')
 }

@@ -26,7 +26,7 @@ import {
   stagingKeyPrefix,
   type DueKind,
 } from './keys.ts'
-import { deleteEntry } from './path/link.ts'
+import { deletePathEntry } from './path/link.ts'
 import { markContainerDeleted } from './path/space.ts'
 import { dropOverduePath, sweepTrees } from './path/sweep-tree.ts'
 import { DELETED_MAPS } from '../../extent/content/map.ts'
@@ -183,7 +183,7 @@ function* dropExpiredBlob(tx: Tx, { containerId, name }: Due, nowMs: number): St
   const account = (yield* accountOf(tx, containerId)) ?? ''
   yield* dropExpired(tx, { account, containerId, blob: name }, blob)
   tx.delete(key)
-  if (blob.path !== undefined) deleteEntry(tx, containerId, blob.path)
+  if (blob.path !== undefined) deletePathEntry(tx, containerId, blob.path)
 }
 
 function* dropStaging(tx: Tx, { containerId, name }: Due, nowMs: number): Step<void> {

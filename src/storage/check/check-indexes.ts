@@ -4,13 +4,13 @@ import type { Kv } from '../../kv/kv.ts'
 import type { Check, Report } from '../../extent/sweep/problem.ts'
 import { checkLeases } from './leases.ts'
 import { checkMessages } from './messages.ts'
-import { checkTags } from './tags.ts'
+import { checkTagIndex } from './tags.ts'
 import { checkUsage } from './usage.ts'
 
 export function checkIndexes(nowMs: number): Check {
   return async (kv: Kv, report: Report) => {
     await checkLeases(kv, report, nowMs)
-    await checkTags(kv, report)
+    await checkTagIndex(kv, report)
     await checkMessages(kv, report)
     await checkUsage(kv, report)
   }

@@ -9,7 +9,7 @@ import type { Tags } from '../shared/tags.ts'
 
 type Tagged = { readonly tags?: Tags }
 
-export async function checkTags(kv: Kv, report: Report): Promise<void> {
+export async function checkTagIndex(kv: Kv, report: Report): Promise<void> {
   for await (const { key, value } of scanSteps(kv, prefixRange(encodeKey('blob')))) {
     if ((decodeRecord<Tagged>(value).tags ?? []).length === 0) continue
     for (const found of await kv.read((tx) => lookAtBlob(tx, key))) await report(found)

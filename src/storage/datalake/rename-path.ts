@@ -7,7 +7,7 @@ import { findBlob, type Target } from '../blob/blob.ts'
 import { discardStaging, getStaging } from '../blob/content/staging.ts'
 import { checkBlobWrite, checkMutable, type BlobGuard } from '../blob/guard.ts'
 import { blobKey } from '../blob/keys.ts'
-import { deleteEntry, putEntry } from '../blob/path/link.ts'
+import { deletePathEntry, putPathEntry } from '../blob/path/link.ts'
 import type { Located } from '../blob/path/locate.ts'
 import { checkDepth } from '../blob/path/path-name.ts'
 import type { PathState } from '../blob/path/path-state.ts'
@@ -56,8 +56,8 @@ export function* renamePath(
     parentId: located.directoryIds.at(-1) ?? located.rootId,
     name: located.names.at(-1) ?? '',
   }
-  deleteEntry(tx, containerId, source.path)
-  putEntry(tx, containerId, path)
+  deletePathEntry(tx, containerId, source.path)
+  putPathEntry(tx, containerId, path)
   const renamed: Blob = { ...blob, path, headers: { ...blob.headers, ...rename.headers } }
   tx.put(blobKey(containerId, path.id), encodeRecord(renamed, bytes))
   return renamed

@@ -74,7 +74,7 @@ export function deletedShareSnapshotKey(shareId: number): Key {
 export const DELETED_SHARE_SNAPSHOTS = prefixRange(encodeKey('deleted-share-snapshot'))
 
 /** → FileNode: a directory, a file or a link */
-export function nodeKey(shareId: number, nodeId: number): Key {
+export function fileNodeKey(shareId: number, nodeId: number): Key {
   return encodeKey('file-node', shareId, nodeId)
 }
 

@@ -1,7 +1,7 @@
 // What people bring from elsewhere: Azurite's databases, backups, histories.
 import { HistoryError, decodeHistory } from '../../../src/torture/history/file.ts'
 import {
-  decodeBlob, decodeBlock, decodeContainer, decodeEntity, decodeMessage, decodeQueue, decodeService, decodeTable, isCommitted,
+  decodeAzuriteBlob, decodeBlock, decodeContainer, decodeAzuriteEntity, decodeAzuriteMessage, decodeQueue, decodeService, decodeTable, isCommitted,
 } from '../../../src/run/azurite/document.ts' // prettier-ignore
 import { readLoki } from '../../../src/run/azurite/loki-file.ts'
 import { BackupDamaged, type BackupFiles } from '../../../src/start/backup/files.ts'
@@ -19,7 +19,7 @@ const BLOB_DOCUMENT =
 const LOKI = `{"filename":"__azurite_db_blob__.json","collections":[{"name":"$CONTAINERS_COLLECTION$","data":[{"accountName":"a","name":"c","properties":{"lastModified":"2026-01-01T00:00:00.000Z","publicAccess":"blob"},"containerAcl":[{"id":"p","accessPolicy":{"start":"x","permission":"r"}}],"$loki":1}],"idIndex":[1]},{"name":"$BLOBS_COLLECTION$","data":[${BLOB_DOCUMENT}]}],"databaseVersion":1.5}`
 
 const DECODERS = [
-  decodeBlob, decodeBlock, decodeContainer, decodeEntity, decodeMessage, decodeQueue, decodeService, decodeTable, isCommitted,
+  decodeAzuriteBlob, decodeBlock, decodeContainer, decodeAzuriteEntity, decodeAzuriteMessage, decodeQueue, decodeService, decodeTable, isCommitted,
 ] as const // prettier-ignore
 
 const FILE = 'database'

@@ -2,7 +2,10 @@
 import type { Request } from '../../../src/http/door/operation.ts'
 import { resolvePath } from '../../../src/http/door/resource-path.ts'
 import { parseQuery } from '../../../src/http/protocol/query.ts'
-import { encodeContinuation, decodeContinuation } from '../../../src/rest/datalake/continuation.ts'
+import {
+  encodePathContinuation,
+  decodePathContinuation,
+} from '../../../src/rest/datalake/continuation.ts'
 import { endpointOf } from '../../../src/rest/datalake/endpoint.ts'
 import { LAKE_TABLE } from '../../../src/rest/datalake/operations.ts'
 import {
@@ -65,7 +68,7 @@ function requestOf(input: Buffer): Request {
 
 const QUERY_DECODERS: readonly ((request: Request) => unknown)[] = [
   (request) => LAKE_TABLE.find(request).name,
-  (request) => decodeContinuation(request),
+  (request) => decodePathContinuation(request),
   (request) => pathAddress({ request, identity: { kind: 'sharedKey' } } as LakeCall),
   (request) => optionalBooleanQuery(request, 'recursive'),
   (request) => wordQuery(request, 'mode', ['set', 'modify', 'remove']),
@@ -155,12 +158,12 @@ export const LAKE_TARGETS = [
   }),
   target({
     name: 'lake-continuation',
-    seeds: [encodeContinuation('a/b') ?? '', encodeContinuation('\u{1f600}') ?? ''],
+    seeds: [encodePathContinuation('a/b') ?? '', encodePathContinuation('\u{1f600}') ?? ''],
     words: ['=', '-', '_', 'AAAA'],
-    decode: (input) => decodeContinuation({ query: new Map([['continuation', input.toString('latin1')]]) } as unknown as Request),
+    decode: (input) => decodePathContinuation({ query: new Map([['continuation', input.toString('latin1')]]) } as unknown as Request),
     again: (place) => {
-      const text = encodeContinuation(place)
-      return text === undefined ? undefined : decodeContinuation({ query: new Map([['continuation', text]]) } as unknown as Request)
+      const text = encodePathContinuation(place)
+      return text === undefined ? undefined : decodePathContinuation({ query: new Map([['continuation', text]]) } as unknown as Request)
     },
     refuses: [StorageError],
   }),

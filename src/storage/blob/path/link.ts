@@ -26,7 +26,7 @@ export function* linkParents(
     const id = newPathId(moment.stamp, depth + 1)
     access = accessInside(access, true, creation)
     const path = pathState({ id, parentId, name: names[depth] ?? '', isDirectory: true }, access)
-    putEntry(tx, spaceId, path)
+    putPathEntry(tx, spaceId, path)
     tx.put(blobKey(spaceId, id), encodeRecord(newDirectory(path, moment)))
     parentId = id
   }
@@ -45,7 +45,7 @@ export function* linkPath(
   const id = newPathId(moment.stamp, 0)
   const name = located.names.at(-1) ?? ''
   const path = pathState({ id, parentId: parent.id, name, isDirectory }, own)
-  putEntry(tx, located.spaceId, path)
+  putPathEntry(tx, located.spaceId, path)
   return path
 }
 
@@ -93,7 +93,7 @@ export function hasFolderMark(metadata: Metadata): boolean {
   })
 }
 
-export function putEntry(
+export function putPathEntry(
   tx: Tx,
   spaceId: number,
   { id, parentId, name, isDirectory }: PathState,
@@ -102,7 +102,7 @@ export function putEntry(
   tx.put(pathEntryKey(spaceId, parentId, name), encodeRecord(entry))
 }
 
-export function deleteEntry(tx: Tx, spaceId: number, { parentId, name }: PathState): void {
+export function deletePathEntry(tx: Tx, spaceId: number, { parentId, name }: PathState): void {
   tx.delete(pathEntryKey(spaceId, parentId, name))
 }
 

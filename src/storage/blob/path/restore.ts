@@ -11,7 +11,7 @@ import { blobKey, deletedPathKey } from '../keys.ts'
 import { changeTagIndex } from '../list/tag-index.ts'
 import type { Blob } from '../record.ts'
 import type { Creation } from './access.ts'
-import { linkParents, putEntry } from './link.ts'
+import { linkParents, putPathEntry } from './link.ts'
 import { checkNotBelowFile, type Located } from './locate.ts'
 import type { DeletedPath, PathState } from './path-state.ts'
 import { forgetDeletedPath, type DeletedPlace } from './sweep-tree.ts'
@@ -54,7 +54,7 @@ export function* restorePath(
   const { id: parentId } = yield* linkParents(tx, located, creation, moment)
   const { isDeleted: _isDeleted, ...state } = deleted.path ?? { id: record.id }
   const path: PathState = { ...state, parentId, name: located.names.at(-1) ?? '' }
-  putEntry(tx, spaceId, path)
+  putPathEntry(tx, spaceId, path)
   const blob: Blob = { ...deleted, path }
   const own = { account, containerId: spaceId, blob: record.id }
   changeTagIndex(tx, own, NO_TAGS, blob.tags ?? NO_TAGS)

@@ -21,7 +21,7 @@ import {
 import { changeTagIndex } from '../list/tag-index.ts'
 import { forgetExpiry, pastOf, type BlobPlace } from '../past/past.ts'
 import type { Blob, StoredBlob } from '../record.ts'
-import { deleteEntry } from './link.ts'
+import { deletePathEntry } from './link.ts'
 import type { Located } from './locate.ts'
 import type { DeletedPath, PathEntry } from './path-state.ts'
 
@@ -83,7 +83,7 @@ export function* unlinkPath(
   if (path === undefined || located.names.length === 0) throw new StorageError('InvalidUri')
   const { spaceId, names } = located
   const place = { account, containerId: spaceId, blob: path.id }
-  deleteEntry(tx, spaceId, path)
+  deletePathEntry(tx, spaceId, path)
   if (retentionDays === undefined) {
     yield* dropUnlinked(tx, place, blob)
     return undefined

@@ -2,7 +2,7 @@
 import type { Kv, ReadTx, Step } from '../../../kv/kv.ts'
 import type { HeldCopy } from '../../shared/copy/held-copy.ts'
 import { FILE_COPIES } from '../copy/pending-copy.ts'
-import { nodeKey } from '../keys.ts'
+import { fileNodeKey } from '../keys.ts'
 import { pathOfNode } from './path.ts'
 
 export function listFileCopies(
@@ -21,7 +21,7 @@ function* fileCopies(tx: ReadTx, countMax: number): Step<readonly HeldCopy[]> {
     const view = { shareId: place.shareId, lastSnapshot: destination.share.lastSnapshot }
     const path = yield* pathOfNode(tx, view, destination.node, pending)
     const { account, share } = pending
-    const key = nodeKey(place.shareId, place.nodeId)
+    const key = fileNodeKey(place.shareId, place.nodeId)
     held.push({ kind: 'file', key, account, path: [share, ...path], pending, copy })
   }
   return held

@@ -7,7 +7,7 @@ import { encodeRecord } from '../../../kv/record.ts'
 import { findLease } from '../cache/cache-grant.ts'
 import { closeOpens } from '../share/share-opens.ts'
 import { closeOpen } from './close-open.ts'
-import { nodeKey } from '../keys.ts'
+import { fileNodeKey } from '../keys.ts'
 import {
   CACHE_HANDLE,
   CACHE_READ,
@@ -57,7 +57,7 @@ function leaseOf(holder: string): CacheHolder {
 async function open(kv: FileKv, openId: number, holder: string): Promise<FileOpen> {
   const record = openOf(openId, holder)
   await kv.write(function* (tx) {
-    tx.put(nodeKey(FILE.shareId, FILE.nodeId), encodeRecord({}))
+    tx.put(fileNodeKey(FILE.shareId, FILE.nodeId), encodeRecord({}))
     putOpen(tx, record)
     putPersistentOpen(tx, { open: record, cache: leaseOf(holder) })
   })
@@ -98,7 +98,7 @@ test('opens that were closed, or whose file was deleted, are not restored', asyn
   await open(before, 10, 'lease:b')
   await before.write((tx) => closeOpen(tx, undefined, closed, MOMENT))
   await before.write(function* (tx) {
-    tx.delete(nodeKey(FILE.shareId, FILE.nodeId))
+    tx.delete(fileNodeKey(FILE.shareId, FILE.nodeId))
   })
   const kv = openKv<FileEvent>(engine)
   assert.deepEqual(await kv.write((tx) => restoreOpens(tx)), [])

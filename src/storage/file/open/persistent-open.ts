@@ -3,7 +3,7 @@
 import type { ReadTx, Step, Tx } from '../../../kv/kv.ts'
 import { decodeRecord, encodeRecord } from '../../../kv/record.ts'
 import { scanAll } from '../../../kv/scan.ts'
-import { leaseHolderKey, nodeKey, PERSISTENT_OPENS, persistentOpenKey } from '../keys.ts'
+import { leaseHolderKey, fileNodeKey, PERSISTENT_OPENS, persistentOpenKey } from '../keys.ts'
 import {
   CACHE_WRITE,
   holdersOf,
@@ -46,7 +46,7 @@ export function* restoreOpens(tx: Tx): Step<readonly RestoredOpen[]> {
   for (const { value } of yield* scanAll(tx, PERSISTENT_OPENS, COUNT)) {
     const { open, cache } = decodeRecord<PersistentOpen>(value)
     const { shareId, nodeId, persistent } = open
-    const exists = (yield* tx.get(nodeKey(shareId, nodeId))) !== undefined
+    const exists = (yield* tx.get(fileNodeKey(shareId, nodeId))) !== undefined
     if (!exists || persistent === undefined) {
       deletePersistentOpen(tx, open)
       continue

@@ -20,7 +20,7 @@ import {
   type FileTx,
 } from './open.ts'
 import { orphanNode } from '../tree/orphan.ts'
-import { isWithin, moveOpens, openNodesBelow, renameNode } from '../tree/rename.ts'
+import { isSameOrBelow, moveOpens, openNodesBelow, renameNode } from '../tree/rename.ts'
 import { isSharingViolation } from './share-mode.ts'
 import { breakForRename, type MustWait } from '../cache/smb-cache.ts'
 import type { SmbIdentity } from '../security/smb-identity.ts'
@@ -94,7 +94,8 @@ function* nodesBelow(
   { view, node }: Existing,
   { directoryId }: Located,
 ): Step<readonly number[]> {
-  if (yield* isWithin(tx, view, directoryId, node.nodeId)) throw new SmbRefused('INVALID_PARAMETER')
+  if (yield* isSameOrBelow(tx, view, directoryId, node.nodeId))
+    throw new SmbRefused('INVALID_PARAMETER')
   return yield* openNodesBelow(tx, view, node)
 }
 

@@ -3,7 +3,7 @@
 import { decodeKey } from '../../../kv/key.ts'
 import type { ReadTx, Step } from '../../../kv/kv.ts'
 import { decodeRecord } from '../../../kv/record.ts'
-import { nodeKey, pastNodesRange } from '../keys.ts'
+import { fileNodeKey, pastNodesRange } from '../keys.ts'
 import type { FileNode } from '../tree/node.ts'
 
 const STATE_COUNT_MAX = 10_000
@@ -18,7 +18,7 @@ export function* snapshotUsageBytes(tx: ReadTx, shareId: number): Step<number> {
     const node = decodeRecord<FileNode>(value)
     if (node.map === undefined || seen.has(node.map)) continue
     seen.add(node.map)
-    const present = yield* tx.get(nodeKey(shareId, nodeId))
+    const present = yield* tx.get(fileNodeKey(shareId, nodeId))
     const isPresent = present !== undefined && decodeRecord<FileNode>(present).map === node.map
     if (!isPresent) bytes += node.lengthBytes
   }

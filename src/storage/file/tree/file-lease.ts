@@ -13,7 +13,7 @@ import {
 } from '../../shared/lease.ts'
 import { indexLease } from '../../shared/leased.ts'
 import type { Moment } from '../../../node/moment.ts'
-import { nodeKey } from '../keys.ts'
+import { fileNodeKey } from '../keys.ts'
 import {
   locate,
   requireNode,
@@ -56,7 +56,7 @@ export function saveFileLease(
   lease: Lease | undefined,
 ): FileNode {
   const hint: FileHint = { directoryId, name }
-  indexLease(tx, nodeKey(view.shareId, node.nodeId), lease, hint)
+  indexLease(tx, fileNodeKey(view.shareId, node.nodeId), lease, hint)
   return saveNode(tx, view, node, withLease(node, lease))
 }
 

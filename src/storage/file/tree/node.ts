@@ -17,7 +17,7 @@ import { fileTimeOf, type FileTime } from './file-time.ts'
 import {
   entriesRange,
   entryKey,
-  nodeKey,
+  fileNodeKey,
   pastEntryKey,
   pastNodeKey,
   pastNodesRange,
@@ -108,7 +108,7 @@ class NodeKeys implements VersionedKeys {
   readonly #nodeId: number
 
   constructor({ shareId }: ShareView, nodeId: number) {
-    this.key = nodeKey(shareId, nodeId)
+    this.key = fileNodeKey(shareId, nodeId)
     this.#shareId = shareId
     this.#nodeId = nodeId
   }

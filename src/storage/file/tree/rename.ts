@@ -73,11 +73,11 @@ function* checkNotBelow(
   directoryId: number,
 ): Step<void> {
   if (kind !== 'directory') return
-  if (yield* isWithin(tx, view, directoryId, nodeId)) throw new StorageError('InvalidInput')
+  if (yield* isSameOrBelow(tx, view, directoryId, nodeId)) throw new StorageError('InvalidInput')
 }
 
 /** Whether the node is the directory or below it. */
-export function* isWithin(
+export function* isSameOrBelow(
   tx: ReadTx,
   view: ShareView,
   nodeId: number,
@@ -116,7 +116,7 @@ export function* openNodesBelow(
   nodes.delete(directory.nodeId)
   const below: number[] = []
   for (const nodeId of nodes) {
-    if (yield* isWithin(tx, view, nodeId, directory.nodeId)) below.push(nodeId)
+    if (yield* isSameOrBelow(tx, view, nodeId, directory.nodeId)) below.push(nodeId)
   }
   return below
 }

@@ -1,5 +1,6 @@
 // The default engine: LMDB, embedded. Readers keep their snapshot, and a crash at any point leaves the last commit. The
 // only file that imports lmdb.
+import assert from 'node:assert/strict'
 import { mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { open, type Database, type Transaction as NativeTransaction } from 'lmdb'
@@ -28,6 +29,8 @@ import { prepareLmdbFile } from './lmdb-file.ts'
 
 // Keys reach 3.1 KiB (a name of 1,024 characters of three bytes); pages of 4 KiB allow only 1,978.
 const PAGE_SIZE_BYTES = 8_192
+/** What LMDB takes with such pages. */
+const KEY_BYTES_MAX = 4_026
 
 const OPTIONS = {
   noSubdir: false,
@@ -119,6 +122,7 @@ async function commit(
 ): Promise<readonly Verdict[]> {
   const writes = transactions.flatMap((transaction) => transaction.writes)
   space.check(writes)
+  checkKeys(writes)
   await opened.commit((store) => {
     // The first write of a turn waits for the next turn, the second starts the transaction at once: so the first one is a
     // no-op. The batch reports whether the commit succeeds.
@@ -126,6 +130,11 @@ async function commit(
     return store.batch(() => writes.forEach((each) => write(store, each))).catch(rethrow)
   })
   return transactions.map(() => 'committed')
+}
+
+/** Before the first write: the package commits what a batch has written when a later write throws. */
+function checkKeys(writes: readonly Write[]): void {
+  for (const { key } of writes) assert(key.length <= KEY_BYTES_MAX, 'a key is too long')
 }
 
 function commitSync<T>(opened: Opened, work: () => T): T {

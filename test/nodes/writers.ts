@@ -37,20 +37,23 @@ function sequenceOf(name: string, content: string, lengthBytes: number): number 
   return sequence
 }
 
-/** Retries as clients do: nodes that have just started don't know yet who serves the files. */
-async function created(send: () => Promise<RawResponse>): Promise<void> {
+/** Retries as clients do: nodes that have just started, or whose database has, don't know yet who serves the files. */
+async function answered(status: number, send: () => Promise<RawResponse>): Promise<string> {
+  let answer = await send()
   await until(async () => {
-    const { status, text } = await send()
-    if (status === 503) return false
-    assert.equal(status, 201, text)
-    return true
+    if (answer.status === 503) answer = await send()
+    return answer.status !== 503
   })
+  assert.equal(answer.status, status, answer.text)
+  return answer.text
 }
 
-async function contentAt(port: number, path: string): Promise<string> {
-  const answer = await sendTo(port)('GET', path)
-  assert.equal(answer.status, 200, answer.text)
-  return answer.text
+async function created(send: () => Promise<RawResponse>): Promise<void> {
+  await answered(201, send)
+}
+
+function contentAt(port: number, path: string): Promise<string> {
+  return answered(200, () => sendTo(port)('GET', path))
 }
 
 const RANGE = { 'x-ms-write': 'update', 'x-ms-range': `bytes=0-${RANGE_BYTES - 1}` }

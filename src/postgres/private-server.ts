@@ -78,7 +78,22 @@ export async function startServer(
   const place = await newPlace(parent, binaries)
   const initdb = ['-D', place.files, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale', '-N'] // prettier-ignore
   runProgram('initdb', initdb, place)
-  return serverAt(place, await startAt(place, options), options)
+  return startOnFreePort(place, options)
+}
+
+/** Another program may take the port before the server does. */
+async function startOnFreePort(
+  place: Omit<Place, 'port'>,
+  options: readonly string[],
+): Promise<TestServer> {
+  for (let attempt = 1; ; attempt += 1) {
+    const there = { ...place, port: await freePort() }
+    try {
+      return serverAt(there, await startAt(there, options), options)
+    } catch (error) {
+      if (attempt === 5) throw error
+    }
+  }
 }
 
 /** The folder of a server, and its port. */
@@ -89,15 +104,19 @@ type Place = {
   readonly port: number
 }
 
-async function newPlace(parent: string, binaries: string): Promise<Place> {
+async function newPlace(parent: string, binaries: string): Promise<Omit<Place, 'port'>> {
   const owner = serverOwner()
   const folder = mkdtempSync(join(parent, 'lazuli-postgres-'))
   if (owner !== undefined) chownSync(folder, owner.uid, owner.gid)
   chmodSync(folder, 0o700)
-  return { binaries, folder, files: join(folder, 'data'), port: await freePort() }
+  return { binaries, folder, files: join(folder, 'data') }
 }
 
-function runProgram(name: string, args: readonly string[], { binaries, folder }: Place): void {
+function runProgram(
+  name: string,
+  args: readonly string[],
+  { binaries, folder }: Pick<Place, 'binaries' | 'folder'>,
+): void {
   execFileSync(join(binaries, name), args, { cwd: folder, stdio: 'ignore', ...serverOwner() })
 }
 
@@ -113,8 +132,9 @@ async function startAt(
 ): Promise<Started> {
   const address = ['-k', folder, '-p', String(port), '-c', 'listen_addresses=127.0.0.1']
   const server = [join(binaries, 'postgres'), '-D', files, ...address, ...options]
-  // Ends when this process closes the pipe or dies; a line in the pipe lets go of a server that was killed.
-  const script = '"$@" & read ignored || { kill -QUIT $!; wait; rm -rf "$FOLDER"; }'
+  // Ends when this process closes the pipe or dies; a line in the pipe lets go of a server that was killed. Only the server
+  // keeps stderr open, whose end says that it did not start.
+  const script = '"$@" & exec 2>&-; read ignored || { kill -QUIT $!; wait; rm -rf "$FOLDER"; }'
   const shell = spawn('/bin/sh', ['-c', script, 'sh', ...server], {
     cwd: folder,
     env: { FOLDER: folder, PATH: '/usr/bin:/bin' },
@@ -122,7 +142,10 @@ async function startAt(
     ...serverOwner(),
   })
   const exited = new Promise<void>((resolve) => shell.once('exit', () => resolve()))
-  await readyToAccept(shell.stderr)
+  await readyToAccept(shell.stderr).catch((error: unknown) => {
+    shell.stdin.end('\n')
+    throw error
+  })
   return {
     stop: async () => {
       shell.stdin.end()
@@ -200,7 +223,7 @@ function serverAt(place: Place, first: Started, options: readonly string[]): Tes
       const copy = await newPlace(dirname(folder), place.binaries)
       const from = ['-h', '127.0.0.1', '-p', String(port), '-U', 'postgres']
       runProgram('pg_basebackup', ['-D', copy.files, '-R', '-N', '-c', 'fast', ...from], copy)
-      return serverAt(copy, await startAt(copy, options), options)
+      return startOnFreePort(copy, options)
     },
     promote: () => runProgram('pg_ctl', ['promote', '-D', place.files], place),
     stop: () => started.stop(),

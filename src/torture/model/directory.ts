@@ -121,7 +121,7 @@ function rename(
       const exists: Refused | undefined = target === undefined || replaces === true ? undefined : [409, 'ResourceAlreadyExists'] // prettier-ignore
       const refused = [...met, one.refused, other.refused, exists].filter((each) => each !== undefined) // prettier-ignore
       if (refused.length > 0) outcomes.push(...refused.map((each) => refusal(state, each)))
-      else outcomes.push({ status: 200, next: (answer) => renamed(known, source, { file, to }, answer) }) // prettier-ignore
+      else outcomes.push({ status: 200, next: (answer) => renamed(known, { file, to }, answer) })
     }
   }
   return outcomes
@@ -129,12 +129,10 @@ function rename(
 
 function renamed(
   state: DirectoryState,
-  source: File,
   { file, to }: { file: string; to: string },
   answer: Answer | undefined,
 ) {
-  // prettier-ignore
-  const { etag: _etag, ...rest } = source
+  const { etag: _etag, ...rest } = state[file] ?? { content: '' }
   const moved = { ...rest, ...(answer?.etag !== undefined && { etag: answer.etag }) }
   return sorted({ ...without(state, file), [to]: moved })
 }

@@ -219,7 +219,7 @@ test('the tar file is one that tar reads', async (t) => {
   const tar = await run({ program: ['tar', '-xf', place, '-C', out], args: [] }).catch(
     () => undefined,
   )
-  if (tar === undefined) return t.skip('there is no tar')
+  if (tar === undefined) return t.skip('the command tar is not installed')
   assert.deepEqual([tar.code, tar.stderr], [0, ''])
   assert.match(readFileSync(join(out, 'backup.json'), 'utf8'), /^\{"sha256":/)
   const check = await run({ args: ['backup', out, '--verify'] })

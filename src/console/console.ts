@@ -1,5 +1,5 @@
 // The console: a page on the admin port that shows and steers the server, and the documentation. This side only hands out
-// files; all that the page knows it asks the JSON API, which checks who asks. The files say nothing about the data, so anyone
+// files; the page gets all its data from the JSON API, which checks access. The files say nothing about the data, so anyone
 // may load them.
 import type { Exchange } from '../http/protocol/exchange.ts'
 import { openAssets, type Asset } from './assets.ts'

@@ -1,4 +1,4 @@
-// A list that the server gives page by page: the next page is asked for when somebody scrolls to the end of what is there.
+// A list in pages: the next page is loaded when somebody scrolls to the end of the last one.
 import { messageOf } from '../page/api/call.ts'
 import {
   html,

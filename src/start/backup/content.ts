@@ -1,5 +1,5 @@
 // The content of a backup: for each extent, the slices that the records refer to. Slices never change, so those that an earlier
-// run has copied, complete or not, are not copied again. A file of which less than half is still needed is written anew
+// run has copied, complete or not, are not copied again. A file of which less than half is still needed is rewritten
 // without the rest.
 import { randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'

@@ -216,7 +216,7 @@ test('--silent: no entries are created for an access log', async () => {
   await logged({ silent: true }, (log) => assert.equal(log.access, undefined))
 })
 
-test('--debug: a file that was renamed is written anew after a reopen, and no line is lost', async () => {
+test('--debug: a renamed file is replaced by a new one after a reopen, and no line is lost', async () => {
   const debug = join(folder, 'rotated.log')
   const rotated = `${debug}.1`
   await logged({ debug, silent: true }, (log) => {

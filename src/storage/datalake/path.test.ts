@@ -125,7 +125,7 @@ test('an append blob takes data at its end at once', async () => {
   assert.equal(await world.read('f'), 'abcdef')
 })
 
-test('what Put Blob wrote takes no appends, until it is created anew', async () => {
+test('what Put Blob wrote takes no appends, until it is created again', async () => {
   const world = await lakeWorld()
   await world.putBlob('f', 'text')
   await assert.rejects(world.append('f', 4, 'x'), code('InvalidAppendOperation'))

@@ -1,6 +1,6 @@
 // A request of the admin port as a service sees it, and the service's answer as the admin port gives it. Bodies stream through in
 // both directions. Stored content must never run in the origin of the console, so its type travels in a header of its own, and
-// browsers are told to save the answer, not to show it.
+// the answer tells browsers to save it, not to show it.
 import type { Exchange } from '../../../../http/protocol/exchange.ts'
 import { OWN_VERSION } from '../../../../http/client/signed-head.ts'
 import { parseRequestHead, type RequestHead } from '../../../../http/protocol/request-head.ts'

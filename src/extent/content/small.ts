@@ -27,6 +27,9 @@ export function smallDroppedKey(id: number): Key {
 
 const DROPPED_RANGE = prefixRange(encodeKey('small-dropped'))
 
+/** Bytes of up to this length are stored in the kv, in one transaction with the record that refers to them. */
+export const SMALL_BYTES_MAX = 8 * 1024
+
 export function smallSlice(id: number, bytes: Uint8Array): Slice {
   return { extent: SMALL_EXTENT, offset: id, lengthBytes: bytes.length, crc32: crc32(bytes) }
 }
@@ -188,6 +191,18 @@ class MixedReader implements AsyncIterableIterator<Uint8Array> {
   }
 }
 
+/**
+ * Reads a short range now, which saves its reader a second read of the store; undefined if the range is long or has bytes in
+ * an extent file.
+ */
+export function* readShort(
+  tx: ReadTx,
+  pieces: readonly (Piece | Hole)[],
+  lengthBytes: number,
+): Step<Uint8Array | undefined> {
+  return lengthBytes <= SMALL_BYTES_MAX ? yield* readSmallPieces(tx, pieces) : undefined
+}
+
 async function readSmall(kv: Kv, pieces: readonly (Piece | Hole)[]): Promise<Uint8Array> {
   const bytes = await kv.read((tx) => readSmallPieces(tx, pieces))
   assert(bytes !== undefined, 'a run of small pieces has no others')
@@ -195,7 +210,7 @@ async function readSmall(kv: Kv, pieces: readonly (Piece | Hole)[]): Promise<Uin
 }
 
 /** The bytes of small pieces and holes; undefined if any piece is in an extent file. */
-export function* readSmallPieces(
+function* readSmallPieces(
   tx: ReadTx,
   pieces: readonly (Piece | Hole)[],
 ): Step<Uint8Array | undefined> {

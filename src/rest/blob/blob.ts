@@ -1,4 +1,5 @@
 // Put Blob of a block blob, and Get Blob. Decode once, call storage, encode.
+import { SMALL_BYTES_MAX } from '../../extent/content/small.ts'
 import { crc64Of, md5Of } from '../../extent/hash/hash.ts'
 import { optionalMd5, requiredHeader } from '../../http/protocol/header.ts'
 import type { Answer, Request } from '../../http/door/operation.ts'
@@ -14,7 +15,6 @@ import { contentAnswer } from '../shared/content-answer.ts'
 import {
   bodySource,
   discard,
-  INLINE_BYTES_MAX,
   once,
   readInline,
   structuredHeaders,
@@ -36,7 +36,7 @@ export async function runPutBlob(call: BlobCall): Promise<Answer> {
   if (put.tier !== undefined) checkTierOfType(put.tier, 'BlockBlob')
   const source = bodySource(request)
   checkLength(PUT_BLOB_LIMITS, request.version, source.lengthBytes)
-  const isSmall = source.lengthBytes <= INLINE_BYTES_MAX
+  const isSmall = source.lengthBytes <= SMALL_BYTES_MAX
   if (!isSmall || put.guard.encryption !== undefined) return putInExtent(call, put, source)
   const bytes = await readInline(request)
   const read = { lengthBytes: bytes.length, stream: () => once(bytes) }

@@ -20,15 +20,13 @@ import type { ReadTx } from '../../kv/kv.ts'
 import { readBlobBytes, type BlobAddress } from '../../storage/blob/blob.ts'
 import type { Blob } from '../../storage/blob/record.ts'
 import type { BlobGuard } from '../../storage/blob/guard.ts'
-import { readContent } from '../../storage/blob/content/content.ts'
 import { NO_CONDITIONS } from '../../storage/shared/condition.ts'
 import { StorageError } from '../../storage/shared/error.ts'
 import { etagOf } from '../../storage/shared/etag.ts'
 import { checkBlobName } from '../../storage/shared/name.ts'
 import { getServiceProperties } from '../../storage/shared/service/service.ts'
 import type { StaticWebsite } from '../../storage/shared/service/service-properties.ts'
-import { cipherOf } from './cipher.ts'
-import { bodyOf } from './read.ts'
+import { bodyOf, readSent } from './read.ts'
 import type { BlobService } from './service.ts'
 
 const CONTAINER = '$web'
@@ -215,12 +213,11 @@ function* findDocument(
   { req, nowMs }: { readonly req: RequestHead | undefined; readonly nowMs: number },
 ) {
   const { stored } = yield* readBlobBytes(tx, address, guard, nowMs)
-  const { lengthBytes, encryption } = stored.blob
+  const { lengthBytes } = stored.blob
   const range = req && decodeRange(req.headers, VERSION, lengthBytes)
   const part = range ?? { from: 0, to: lengthBytes }
-  const content = yield* readContent(tx, stored, part)
-  const cipher = yield* cipherOf(tx, address.account, encryption, undefined)
-  return { blob: stored.blob, range, part, content, cipher }
+  const sent = yield* readSent(tx, stored, part, { account: address.account })
+  return { blob: stored.blob, range, part, ...sent }
 }
 
 function documentHeaders({ headers: stored, stamp, modifiedMs }: Blob, lengthBytes: number) {

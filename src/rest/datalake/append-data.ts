@@ -1,4 +1,5 @@
 // Append Data and Flush Data. The bytes of an append are durable before a record points at them.
+import { SMALL_BYTES_MAX } from '../../extent/content/small.ts'
 import type { Answer, Request } from '../../http/door/operation.ts'
 import type { Attempted, ReadTx, Step } from '../../kv/kv.ts'
 import type { StagedBlock } from '../../storage/blob/content/staging.ts'
@@ -20,7 +21,6 @@ import {
   discard,
   forget,
   inMemorySource,
-  SMALL_BYTES_MAX,
   structuredHeaders,
   upload,
 } from '../shared/upload.ts'

@@ -1,4 +1,5 @@
 // Put Range and Clear Range: bytes first, record second. SMB clients flush their caches of the file before.
+import { SMALL_BYTES_MAX } from '../../extent/content/small.ts'
 import { tooLarge } from '../../http/protocol/body.ts'
 import {
   optionalGuid,
@@ -19,14 +20,7 @@ import {
 } from '../../storage/file/bytes/put-range.ts'
 import { validators } from '../shared/answer-header.ts'
 import { decodeHashes, type BodyHashes } from '../shared/body-hashes.ts'
-import {
-  bodySource,
-  discard,
-  INLINE_BYTES_MAX,
-  structuredHeaders,
-  upload,
-  type Upload,
-} from '../shared/upload.ts'
+import { bodySource, discard, structuredHeaders, upload, type Upload } from '../shared/upload.ts'
 import type { ByteSource } from '../shared/byte-source.ts'
 import { WRITTEN } from './answer.ts'
 import { afterBreaks } from './breaks.ts'
@@ -82,7 +76,7 @@ export async function storeRange(
   if (source.lengthBytes > RANGE_BYTES_MAX) throw tooLarge(RANGE_BYTES_MAX)
   const address = fileAddress(request)
   // A request that is bound to fail is refused before a long body is read.
-  if (source.lengthBytes > INLINE_BYTES_MAX) {
+  if (source.lengthBytes > SMALL_BYTES_MAX) {
     await afterBreaks(service, request, () => {
       const { nowMs } = service.moment()
       return service.kv.attemptRead((tx) => checkPutRange(tx, address, put, nowMs))

@@ -1,6 +1,6 @@
 // Get File: the bytes of a file or of a part of it, read from one snapshot of the store.
 import type { Hole, Piece } from '../../extent/content/slice.ts'
-import { readSmallPieces } from '../../extent/content/small.ts'
+import { readShort } from '../../extent/content/small.ts'
 import { optionalGuid } from '../../http/protocol/header.ts'
 import type { Answer } from '../../http/door/operation.ts'
 import type { ByteRange } from '../../extent/content/interval-map.ts'
@@ -12,7 +12,6 @@ import { checkOpens } from '../../storage/file/open/rest-access.ts'
 import { checkLeaseForRead } from '../../storage/shared/lease.ts'
 import { withOverrides } from '../shared/answer-header.ts'
 import { contentAnswer, type ReadBody } from '../shared/content-answer.ts'
-import { INLINE_BYTES_MAX } from '../shared/upload.ts'
 import { contentHeaders } from './answer.ts'
 import { afterBreaks } from './breaks.ts'
 import { refuseConditions } from './file-header.ts'
@@ -49,9 +48,7 @@ function* fileOf(tx: ReadTx, { request, service }: FileCall, nowMs: number): Ste
     checkLeaseForRead(node.lease, leaseId, nowMs, 'file')
   }
   const pieces = yield* readRange(tx, node, part)
-  // Reads a few bytes right here, which saves a second read of the store.
-  const isShort = part.to - part.from <= INLINE_BYTES_MAX
-  const bytes = isShort ? yield* readSmallPieces(tx, pieces) : undefined
+  const bytes = yield* readShort(tx, pieces, part.to - part.from)
   const body = bytes === undefined ? streamed(service, pieces) : { body: bytes }
   return { node, range, body }
 }

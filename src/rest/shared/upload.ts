@@ -9,7 +9,7 @@ import { freeBuffer } from '../../memory/free-buffer.ts'
 import { removeReferences } from '../../extent/content/reference.ts'
 import { encryptedPiece, wholeSlice } from '../../extent/content/slice-list.ts'
 import { AT_HAND, type Piece } from '../../extent/content/slice.ts'
-import { smallPiece } from '../../extent/content/small.ts'
+import { SMALL_BYTES_MAX, smallPiece } from '../../extent/content/small.ts'
 import type { Request } from '../../http/door/operation.ts'
 import {
   decodeStructuredBody,
@@ -20,9 +20,6 @@ import { checkHashes, type BodyHashes } from './body-hashes.ts'
 import type { ByteSource } from './byte-source.ts'
 import type { ContentService } from './service.ts'
 
-/** Bodies of up to this length are stored in their record: one write and one sync instead of two. */
-export const INLINE_BYTES_MAX = 8 * 1024
-
 /** Bytes without a record: durable, or few enough to be stored with the record (extent/content/small.ts). */
 export type Upload = {
   readonly id: number
@@ -32,9 +29,6 @@ export type Upload = {
   readonly md5: string | undefined
   readonly crc64: string | undefined
 }
-
-/** Slices of up to this length are stored in the kv. */
-export const SMALL_BYTES_MAX = 8 * 1024
 
 export function bodySource(request: Request): ByteSource {
   const { body, headers } = request
@@ -58,7 +52,7 @@ export function structuredHeaders(request: Request): string[] {
 /** Reads a body that is small enough to be stored in its record. */
 export async function readInline(request: Request): Promise<Buffer> {
   if (request.headers['x-ms-structured-body'] === undefined) {
-    return request.body.read(INLINE_BYTES_MAX)
+    return request.body.read(SMALL_BYTES_MAX)
   }
   return collect(bodySource(request).stream())
 }

@@ -3,11 +3,10 @@ import { wholeSlice } from '../../extent/content/slice-list.ts'
 import { StoreUnavailable } from '../../kv/engine/unavailable.ts'
 import { removeReferences } from '../../extent/content/reference.ts'
 import type { Piece } from '../../extent/content/slice.ts'
-import { smallPiece } from '../../extent/content/small.ts'
+import { SMALL_BYTES_MAX, smallPiece } from '../../extent/content/small.ts'
 import type { FileNode } from '../../storage/file/tree/node.ts'
 import {
   checkWriteOpened,
-  SMALL_BYTES_MAX,
   writeOpened,
   type OpenedAt,
   type SmbWrite,

@@ -1,5 +1,5 @@
 // READ and WRITE of SMB clients as transactions on an open file, subject to other clients' locks.
-import { readSmallPieces } from '../../../extent/content/small.ts'
+import { readShort } from '../../../extent/content/small.ts'
 import type { Hole, Piece } from '../../../extent/content/slice.ts'
 import type { ReadTx, Step } from '../../../kv/kv.ts'
 import { StorageError } from '../../shared/error.ts'
@@ -12,9 +12,6 @@ import type { FrozenTimes } from '../tree/set-basic.ts'
 import type { ShareAddress } from '../share/share.ts'
 import { breakForWrite } from '../cache/smb-cache.ts'
 import { checkLocks } from '../open/smb-lock.ts'
-
-/** Up to this size, bytes are stored in the kv by the transaction itself (extent/content/small.ts). */
-export const SMALL_BYTES_MAX = 8 * 1024
 
 /** An open and its share. */
 export type OpenedAt = {
@@ -40,10 +37,9 @@ export function* readOpened(
   const range = { from: offset, to: Math.min(offset + lengthBytes, node.lengthBytes) }
   if (range.from >= range.to) return undefined
   const pieces = yield* readRange(tx, node, range)
-  // Reads short ranges now; reading them later would be a second transaction.
-  const isShort = range.to - range.from <= SMALL_BYTES_MAX
-  const bytes = isShort ? yield* readSmallPieces(tx, pieces) : undefined
-  return bytes === undefined ? { pieces, lengthBytes: range.to - range.from } : { bytes }
+  const length = range.to - range.from
+  const bytes = yield* readShort(tx, pieces, length)
+  return bytes === undefined ? { pieces, lengthBytes: length } : { bytes }
 }
 
 const NO_BYTES = new Uint8Array(0)

@@ -111,4 +111,14 @@ test('appends to an encrypted file are encrypted like it, few bytes and many', a
   const read = await lake('GET', `${scoped}/f`, JSON_ONLY)
   assert.equal(read.text, `few${long}end`)
   assert.equal(read.headers['x-ms-server-encrypted'], 'true')
+
+  expect(await lake('PUT', `${scoped}/short?resource=file`), '201')
+  for (const [position, text] of [
+    [0, 'one'],
+    [3, 'two'],
+  ] as const) {
+    const query = `action=append&position=${position}&flush=true`
+    expect(await lake('PATCH', `${scoped}/short?${query}`, {}, text), '202')
+  }
+  assert.equal((await lake('GET', `${scoped}/short`, JSON_ONLY)).text, 'onetwo')
 })

@@ -8,6 +8,7 @@ import { dirtyKey, keyNumbers, referenceKey, requireExtent } from '../keys.ts'
 import { hasSmallSlice, putSmallSlice, smallDroppedKey } from './small.ts'
 import {
   AT_HAND,
+  isAtHand,
   SMALL_EXTENT,
   type Content,
   type ContentId,
@@ -97,7 +98,7 @@ function slicesOf(pieces: readonly Piece[]): Slice[] {
 
 /** The slices that are not stored inside the record itself. */
 export function referencedSlices({ pieces }: Content): Slice[] {
-  return slicesOf(pieces.filter((piece) => piece[AT_HAND] === undefined))
+  return slicesOf(pieces.filter((piece) => !isAtHand(piece)))
 }
 
 function storeAtHand(tx: Tx, pieces: readonly Piece[]): void {

@@ -33,6 +33,10 @@ export type Piece = {
   readonly [AT_HAND]?: Uint8Array
 }
 
+export function isAtHand(piece: Piece): boolean {
+  return piece[AT_HAND] !== undefined
+}
+
 /** Bytes that were never written, or were cleared: they read as zeros and take no space. */
 export type Hole = { readonly slice: undefined; readonly lengthBytes: number }
 

@@ -13,7 +13,7 @@ import type { SweptExtentStore } from '../extent.ts'
 import { referencesOfSlice } from '../keys.ts'
 import { scanPages } from '../scan.ts'
 import { wholeSlice } from './slice-list.ts'
-import { AT_HAND, SMALL_EXTENT, type Hole, type Piece, type Slice } from './slice.ts'
+import { AT_HAND, isAtHand, SMALL_EXTENT, type Hole, type Piece, type Slice } from './slice.ts'
 
 /** → {}, followed by the bytes */
 export function smallKey(id: number): Key {
@@ -81,7 +81,7 @@ function isSmall(piece: Piece | Hole): piece is Piece {
 
 /** Whether the bytes must be read from the kv, and so must be pinned. */
 function isInKv(piece: Piece | Hole): piece is Piece {
-  return isSmall(piece) && piece[AT_HAND] === undefined
+  return isSmall(piece) && !isAtHand(piece)
 }
 
 function isInExtent(piece: Piece | Hole): piece is Piece {

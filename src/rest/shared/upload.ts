@@ -8,7 +8,7 @@ import { StoreUnavailable } from '../../kv/engine/unavailable.ts'
 import { freeBuffer } from '../../memory/free-buffer.ts'
 import { removeReferences } from '../../extent/content/reference.ts'
 import { encryptedPiece, wholeSlice } from '../../extent/content/slice-list.ts'
-import { AT_HAND, type Piece } from '../../extent/content/slice.ts'
+import { isAtHand, type Piece } from '../../extent/content/slice.ts'
 import { SMALL_BYTES_MAX, smallPiece } from '../../extent/content/small.ts'
 import type { Request } from '../../http/door/operation.ts'
 import {
@@ -195,6 +195,6 @@ export async function forget(
   { kv }: Pick<ContentService, 'kv'>,
   body: Pick<Upload, 'id' | 'pieces'>,
 ): Promise<void> {
-  const isStored = body.pieces.some((piece) => piece[AT_HAND] === undefined)
+  const isStored = body.pieces.some((piece) => !isAtHand(piece))
   if (isStored) await kv.write((tx) => removeReferences(tx, body))
 }

@@ -1,14 +1,15 @@
 // Flush Data: what was appended up to a position becomes content, in one step. Nothing may be missing or too much.
 import { putMapRecord } from '../../extent/content/map.ts'
 import { addReferences, removeReferences } from '../../extent/content/reference.ts'
+import { isAtHand, type Piece } from '../../extent/content/slice.ts'
+import { readShort, smallPiece } from '../../extent/content/small.ts'
 import { decodeKey } from '../../kv/key.ts'
-import type { Entry, Key, Step, Tx } from '../../kv/kv.ts'
-import { decodeRecord, encodeRecord } from '../../kv/record.ts'
+import type { Entry, Step, Tx } from '../../kv/kv.ts'
+import { decodeRecord, encodeSharedRecord } from '../../kv/record.ts'
 import { giveWay, need } from '../../kv/step.ts'
 import { nextStamp, type Moment } from '../../node/moment.ts'
 import { isSameEncryption } from '../blob/encryption.ts'
 import { afterWrite } from '../blob/blob.ts'
-import type { BlobContent } from '../blob/content/content.ts'
 import {
   discardBlock,
   getStaging,
@@ -19,7 +20,7 @@ import {
 } from '../blob/content/staging.ts'
 import type { BlobGuard } from '../blob/guard.ts'
 import { stagingKey } from '../blob/keys.ts'
-import type { Blob } from '../blob/record.ts'
+import type { Blob, StoredBlob } from '../blob/record.ts'
 import type { ContentHeaders } from '../shared/content-headers.ts'
 import { ENCRYPTION_NEEDED } from '../shared/encryption-needed.ts'
 import { StorageError } from '../shared/error.ts'
@@ -114,24 +115,22 @@ function* flushTarget(
 /** The parts become content. They are no longer staged. */
 function* commitParts(
   tx: Tx,
-  { key, stored, used }: FileTarget,
+  target: FileTarget,
   parts: readonly Part[],
   { headers, newId }: Pick<FlushData, 'headers' | 'newId'>,
   moment: Moment,
 ): Step<Appended> {
+  const { key, stored, used } = target
   const { blob: current } = stored
-  const content = yield* withParts(tx, key, current, parts, newId)
-  const stamp = nextStamp(current.stamp, moment)
-  const { inline: _inline, content: _content, map: _map, ...rest } = current
+  const grown = parts.length === 0 ? stored : yield* withParts(tx, target, parts, newId)
   const blob: Blob = {
-    ...afterWrite(rest, used.lease, moment, stamp),
-    ...content,
+    ...afterWrite(grown.blob, used.lease, moment, nextStamp(current.stamp, moment)),
     headers: {
       ...(parts.length === 0 ? current.headers : withoutMd5(current.headers)),
       ...headers,
     },
   }
-  tx.put(key, encodeRecord(blob, content.inline === true ? stored.bytes : undefined))
+  tx.put(key, encodeSharedRecord(blob, grown.bytes))
   if (used.lease !== current.lease) indexLease(tx, key, used.lease)
   return { blob, isLeaseRenewed: used.isRenewed }
 }
@@ -188,36 +187,46 @@ function* discardParts(
 /** More pieces would make each flush of a growing file read and write a longer record. */
 const RECORD_PIECES_MAX = 16
 
-/** The content with the parts at its end: in the record while there are few pieces, then in a map. */
+/**
+ * The file with the parts at its end. Few bytes are in the record, like those of Put Blob, and so are a few pieces in
+ * extents. Everything else is in a map, where the next short part costs one record.
+ */
 function* withParts(
   tx: Tx,
-  key: Key,
-  current: Blob,
+  { key, stored }: FileTarget,
   parts: readonly Part[],
   newId: number,
-): Step<BlobContent> {
-  const { lengthBytes, content, map, inline } = current
-  const addedBytes = parts.reduce((sum, { block }) => sum + block.lengthBytes, 0)
-  const length = { lengthBytes: lengthBytes + addedBytes }
+): Step<StoredBlob> {
+  const { content, map, inline: _inline, ...rest } = stored.blob
+  const lengthBytes = parts.reduce((sum, { block }) => sum + block.lengthBytes, rest.lengthBytes)
+  const file = { ...rest, lengthBytes }
   if (map !== undefined) {
     yield* putParts(tx, map, parts)
-    return { ...length, map }
+    return { blob: { ...file, map }, bytes: NO_BYTES }
   }
-  if (parts.length === 0)
-    return inline === true ? { ...length, inline } : { ...length, ...(content && { content }) }
-  const before = content?.pieces ?? []
   const added = parts.flatMap(({ block }) => block.content.pieces)
-  if (before.length + added.length <= RECORD_PIECES_MAX) {
-    const after = { ...(content ?? { id: newId }), pieces: [...before, ...added] }
+  if (content === undefined && file.encryption === undefined) {
+    const short = yield* readShort(tx, added, lengthBytes)
+    const bytes = short && Buffer.concat([stored.bytes, short])
+    if (bytes !== undefined) return { blob: { ...file, inline: true }, bytes }
+  }
+  const before = content?.pieces ?? inlinePieces(newId, stored.bytes)
+  const pieces = [...before, ...added]
+  if (pieces.length <= RECORD_PIECES_MAX && !pieces.some(isAtHand)) {
+    const after = { id: content?.id ?? newId, pieces }
     yield* addReferences(tx, key, { ...after, pieces: added })
-    return { ...length, content: after }
+    return { blob: { ...file, content: after }, bytes: NO_BYTES }
   }
-  if (content !== undefined) {
-    yield* removeReferences(tx, content)
-    yield* putMapRecord(tx, newId, 0, before)
-  }
+  if (content !== undefined) yield* removeReferences(tx, content)
+  if (before.length > 0) yield* putMapRecord(tx, newId, 0, before)
   yield* putParts(tx, newId, parts)
-  return { ...length, map: newId }
+  return { blob: { ...file, map: newId }, bytes: NO_BYTES }
+}
+
+const NO_BYTES = new Uint8Array(0)
+
+function inlinePieces(id: number, bytes: Uint8Array): readonly Piece[] {
+  return bytes.length === 0 ? [] : [smallPiece(id, bytes)]
 }
 
 function* putParts(tx: Tx, map: number, parts: readonly Part[]): Step<void> {

@@ -4,6 +4,12 @@ import assert from 'node:assert/strict'
 import { withMapCopies } from '../../extent/content/map-copy.ts'
 import type { Piece } from '../../extent/content/slice.ts'
 import { wholeSlice } from '../../extent/content/slice-list.ts'
+import {
+  SMALL_BYTES_MAX,
+  smallPiece,
+  sweepSmallSlices,
+  withSmallSlices,
+} from '../../extent/content/small.ts'
 import { chunksOf, readAll } from '../../extent/harness.ts'
 import { openMemoryExtents } from '../../extent/memory.ts'
 import { checkStore } from '../../extent/sweep/fsck.ts'
@@ -44,7 +50,7 @@ type At = { readonly container?: string; readonly actor?: Actor }
 export async function lakeWorld(options: { readonly waits?: boolean } = {}) {
   const kv = withMapCopies(openMemoryKv(options), () => 0)
   const now = { ms: Date.UTC(2026, 0) }
-  const extents = openMemoryExtents({ kv, clock: () => now.ms })
+  const extents = withSmallSlices(openMemoryExtents({ kv, clock: () => now.ms }), kv)
   const newId = await openIds(kv)
   const moment = createMoments(() => now.ms, 0)
 
@@ -58,8 +64,12 @@ export async function lakeWorld(options: { readonly waits?: boolean } = {}) {
     return kv.write((tx) => body(tx, taken))
   }
 
+  /** As `upload` does it: few bytes are written by the transaction. */
   async function stage(bytes: Uint8Array) {
-    const piece: Piece = wholeSlice(await extents.write(chunksOf(bytes), bytes.length, []))
+    const piece: Piece =
+      bytes.length <= SMALL_BYTES_MAX
+        ? smallPiece(newId(), bytes)
+        : wholeSlice(await extents.write(chunksOf(bytes), bytes.length, []))
     return { lengthBytes: bytes.length, content: { id: newId(), pieces: [piece] } }
   }
 
@@ -159,7 +169,10 @@ export async function lakeWorld(options: { readonly waits?: boolean } = {}) {
     sweep: async () => {
       await sweepBlobs(kv, now.ms)
       const sweep = { clock: () => now.ms, graceMs: 0, sealBytesMin: 1 }
-      for (let pass = 0; pass < 4; pass += 1) await sweepExtents(kv, extents, sweep)
+      for (let pass = 0; pass < 4; pass += 1) {
+        await sweepExtents(kv, extents, sweep)
+        await sweepSmallSlices(kv, { ...sweep, isPinned: (id) => extents.isSmallPinned(id) })
+      }
     },
     checkSound: async () => {
       assert.deepEqual((await checkStore(kv, extents)).problems, [])

@@ -1,6 +1,8 @@
 // Paths of a hierarchical filesystem: what the operations do, and what they leave behind.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import fc from 'fast-check'
+import { SMALL_BYTES_MAX } from '../../extent/content/small.ts'
 import { deleteContainer } from '../blob/container/container.ts'
 import type { StorageError } from '../shared/error.ts'
 import { GUARD, lakeWorld, ONCE, pathsOf, type LakeWorld } from './harness.ts'
@@ -100,20 +102,93 @@ test('a flush without retention drops what is behind its position', async () => 
   assert.equal((await world.counts())['block'], undefined)
 })
 
-test('many flushes become a map, with the same content', async () => {
+const LONG = 'x'.repeat(SMALL_BYTES_MAX + 1)
+
+/** Records of content that is not in the record of its file. */
+async function contentRecords(world: LakeWorld): Promise<Record<string, number>> {
+  const counts = Object.entries(await world.counts())
+  return Object.fromEntries(counts.filter(([kind]) => CONTENT_KINDS.includes(kind)))
+}
+
+const CONTENT_KINDS = [
+  'block',
+  'blob-staging',
+  'map',
+  'extent-reference',
+  'small-slice',
+  'small-dropped',
+]
+
+test('a short file is in its record, however its bytes arrived', async () => {
+  const world = await lakeWorld()
+  await world.create('f')
+  await world.appendAndFlush('f', 0, 'abc')
+  await world.append('f', 3, 'def')
+  await world.append('f', 6, 'ghi')
+  await world.flush('f', 9)
+  await world.flush('f', 9)
+  assert.equal(await world.read('f'), 'abcdefghi')
+  await world.sweep()
+  assert.deepEqual(await contentRecords(world), {})
+})
+
+test('a file that grows by short parts becomes a map, to which each part adds one record', async () => {
   const world = await lakeWorld()
   await world.create('f')
   let text = ''
-  for (let at = 0; at < 150; at += 1) {
-    const part = `part ${at};`
+  for (let at = 0; at < 7; at += 1) {
+    const part = String(at).repeat(SMALL_BYTES_MAX / 2)
     await world.appendAndFlush('f', text.length, part)
     text += part
   }
   assert.equal(await world.read('f'), text)
+  assert.deepEqual(await contentRecords(world), { map: 6 }, 'two parts were in the record')
   await world.delete('f')
   await world.sweep()
   await world.checkSound()
-  assert.equal((await world.counts())['map'], undefined)
+  assert.deepEqual(await contentRecords(world), {})
+})
+
+test('a file of few long parts needs no map until a short one follows', async () => {
+  const world = await lakeWorld()
+  await world.create('f')
+  await world.appendAndFlush('f', 0, LONG)
+  await world.appendAndFlush('f', LONG.length, LONG)
+  assert.deepEqual(await contentRecords(world), { 'extent-reference': 2 })
+  await world.appendAndFlush('f', 2 * LONG.length, 'end')
+  assert.equal(await world.read('f'), `${LONG}${LONG}end`)
+  assert.deepEqual(await contentRecords(world), { 'extent-reference': 2, map: 2 })
+})
+
+const part = fc.record({
+  text: fc.oneof(fc.constant(LONG), fc.string({ minLength: 1, maxLength: 12, unit: 'grapheme-ascii' }), fc.constant('y'.repeat(5_000))), // prettier-ignore
+  flush: fc.constantFrom('with', 'after', 'later'),
+})
+
+test('whatever the lengths of the parts, a file is what was flushed', async () => {
+  const parts = fc.array(part, { maxLength: 40 })
+  await fc.assert(
+    fc.asyncProperty(parts, async (all) => {
+      const world = await lakeWorld()
+      await world.create('f')
+      let [text, flushed] = ['', '']
+      for (const { text: added, flush } of all) {
+        if (flush === 'with') await world.appendAndFlush('f', text.length, added)
+        else await world.append('f', text.length, added)
+        text += added
+        if (flush === 'after') await world.flush('f', text.length)
+        if (flush !== 'later') flushed = text
+        assert.equal(await world.read('f'), flushed)
+      }
+      await world.sweep()
+      await world.checkSound()
+      assert.equal(await world.read('f'), flushed)
+      await world.delete('f')
+      await world.sweep()
+      assert.deepEqual(await contentRecords(world), {})
+    }),
+    { numRuns: 40 },
+  )
 })
 
 test('an append blob takes data at its end at once', async () => {

@@ -45,22 +45,24 @@ const ITEM_BYTES_LIKELY = 320
 
 async function pathsJson(items: readonly FlatItem[]): Promise<Uint8Array> {
   const json = createTextWriter(items.length * ITEM_BYTES_LIKELY + 64)
-  let before = '{"paths":['
+  json.add('{"paths":[')
+  let isFirst = true
   await inTurns(items, (item) => {
-    json.add(before)
-    json.add(itemJson(item))
-    before = ','
+    const next = nextItemJson(item)
+    json.add(isFirst ? next.slice(1) : next)
+    isFirst = false
   })
-  json.add(items.length === 0 ? '{"paths":[]}' : ']}')
+  json.add(']}')
   return json.bytes()
 }
 
-/** A path has another name once a directory above it is renamed. */
-function itemJson(item: FlatItem): string {
+/** With the comma before it. A path has another name once a directory above it is renamed. */
+function nextItemJson(item: FlatItem): string {
   const { path, blob } = item
-  if (blob === undefined) return JSON.stringify(listedPath(item))
-  const known = derived(blob, 'list path', () => ({ path, json: JSON.stringify(listedPath(item)) }))
-  return known.path === path ? known.json : JSON.stringify(listedPath(item))
+  const make = () => `,${JSON.stringify(listedPath(item))}`
+  if (blob === undefined) return make()
+  const known = derived(blob, 'list path', () => ({ path, json: make() }))
+  return known.path === path ? known.json : make()
 }
 
 function decodeListPaths(request: Request): ListPaths {

@@ -12,7 +12,7 @@ import type { Blob } from '../blob/record.ts'
 import { SKIP_MAX } from '../shared/cursor.ts'
 import { StorageError } from '../shared/error.ts'
 import { EXECUTE, READ } from '../blob/access/acl.ts'
-import { isAllowed, SUPERUSER_ACTOR, type Actor } from '../blob/access/actor.ts'
+import { isAllowed, type Actor } from '../blob/access/actor.ts'
 import { blobOfPath, type PathAddress } from './path-address.ts'
 
 export type ListPaths = {
@@ -62,18 +62,20 @@ export function* listPaths(
   })
   yield* walker.open(startOf(list))
   const items: ListedPath[] = []
+  const checked =
+    list.isRecursive && address.actor?.kind !== 'superuser' ? address.actor : undefined
   let [last, skipped]: [string | undefined, number] = [undefined, 0]
   for (;;) {
-    const walked = yield* walker.peek()
+    const walked = walker.peekRead() ?? (yield* walker.peek())
     if (walked === undefined) return { container, items, next: undefined }
     if (items.length === list.countMax || skipped > SKIP_MAX)
-      return { container, items, next: last }
+      return { container, items, next: last?.slice(base.length) }
     walker.advance()
     const blob = yield* tx.getFields<Blob>(blobKey(spaceId, walked.entry.id))
     if (blob === undefined || isBlobExpired(blob, nowMs)) skipped += 1
     else items.push({ path: walked.path, blob })
-    if (list.isRecursive) yield* checkReadable(tx, address.actor, spaceId, walked.entry)
-    last = walked.path.slice(base.length)
+    if (checked !== undefined) yield* checkReadable(tx, checked, spaceId, walked.entry)
+    last = walked.path
     if (items.length % GIVE_WAY_COUNT === 0) yield* giveWay()
   }
 }
@@ -92,11 +94,11 @@ function startOf({ start }: ListPaths): WalkStart | undefined {
 /** A recursive list needs r and x on every directory. */
 function* checkReadable(
   tx: ReadTx,
-  actor: Actor = SUPERUSER_ACTOR,
+  actor: Actor,
   spaceId: number,
   { id, isDirectory }: PathEntry,
 ): Step<void> {
-  if (actor.kind === 'superuser' || isDirectory !== true) return
+  if (isDirectory !== true) return
   const access = yield* getDirectoryAccess(tx, spaceId, id)
   if (!isAllowed(actor, access, READ | EXECUTE)) {
     throw new StorageError('AuthorizationPermissionMismatch')

@@ -71,6 +71,11 @@ export class Cursor<T> {
     if (last !== undefined) this.#from = keyAfter(last.key)
   }
 
+  /** The current item if it has been read. */
+  peekRead(): T | undefined {
+    return this.#batch[this.#at]?.item
+  }
+
   /** Moves to the next record. */
   advance(): void {
     this.#at += 1

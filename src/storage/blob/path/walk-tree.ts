@@ -83,21 +83,26 @@ export class TreeWalker {
   }
 
   *peek(): Step<WalkedPath | undefined> {
-    while (this.#next === undefined) {
+    while (this.peekRead() === undefined) {
       const level = this.#levels.at(-1)
       if (level === undefined) return undefined
-      const found = yield* level.cursor.peek()
-      if (found === undefined) {
-        this.#levels.pop()
-        continue
-      }
-      level.cursor.advance()
-      this.#expectedCount -= 1
-      const { name, entry } = found
-      const path = `${level.path}${name}`
-      this.#next = { path, entry }
-      if (entry.isDirectory === true && this.#walk.isRecursive) this.#push(entry.id, `${path}/`, '')
+      if ((yield* level.cursor.peek()) === undefined) this.#levels.pop()
     }
+    return this.#next
+  }
+
+  /** What `peek` finds without reading more: most paths of a long walk. */
+  peekRead(): WalkedPath | undefined {
+    if (this.#next !== undefined) return this.#next
+    const level = this.#levels.at(-1)
+    const found = level?.cursor.peekRead()
+    if (level === undefined || found === undefined) return undefined
+    level.cursor.advance()
+    this.#expectedCount -= 1
+    const { name, entry } = found
+    const path = `${level.path}${name}`
+    this.#next = { path, entry }
+    if (entry.isDirectory === true && this.#walk.isRecursive) this.#push(entry.id, `${path}/`, '')
     return this.#next
   }
 

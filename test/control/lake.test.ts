@@ -76,6 +76,7 @@ test('a flush is held before it is stored, and nobody else waits', async (t) => 
   assert.equal((await file.getProperties()).contentLength, 5)
 })
 
+const ANN = '11111111-2222-3333-4444-555555555555'
 const ACL =
   'user::rwx,group::r-x,other::---,default:user::rwx,default:group::r-x,default:other::---'
 
@@ -89,7 +90,12 @@ function lakeOf(server: LazuliServer) {
       await lake('PATCH', '/lake/d?action=setAccessControl', { 'x-ms-acl': ACL })
       await lake('PUT', '/lake/big?resource=file')
       await lake('PATCH', '/lake/big?action=append&position=0&flush=true', {}, 'x'.repeat(100_000))
-      await lake('PUT', '/lake/empty?resource=directory')
+      const metadata = `kind=${Buffer.from('none').toString('base64')}`
+      await lake('PUT', '/lake/empty?resource=directory', { 'x-ms-properties': metadata })
+      const own = { 'x-ms-owner': ANN, 'x-ms-group': ANN, 'x-ms-permissions': '1750' }
+      await lake('PATCH', '/lake/empty?action=setAccessControl', own)
+      await lake('PATCH', '/lake/big?action=setAccessControl', { 'x-ms-owner': ANN })
+      await lake('PATCH', '/lake/?action=setAccessControl', { 'x-ms-acl': ACL })
     },
     /** Moves a tree, deletes, and creates. */
     async change() {
@@ -105,8 +111,17 @@ function lakeOf(server: LazuliServer) {
     },
     async content() {
       const [small, big] = [await lake('GET', '/lake/d/e/f'), await lake('GET', '/lake/big')]
-      const access = await lake('HEAD', '/lake/d?action=getAccessControl')
-      return [small.text, big.text.length, access.headers['x-ms-acl']]
+      const empty = await lake('HEAD', '/lake/empty')
+      return [small.text, big.text.length, empty.headers['x-ms-properties']]
+    },
+    /** Of all paths: owner, group, permissions and list. */
+    async access(): Promise<readonly unknown[]> {
+      const all = ['', ...FILLED].map(async (path) => {
+        const { headers } = await lake('HEAD', `/lake/${path}?action=getAccessControl`)
+        const named = ['owner', 'group', 'permissions', 'acl'].map((of) => headers[`x-ms-${of}`])
+        return [path, ...named]
+      })
+      return Promise.all(all)
     },
   }
 }
@@ -119,19 +134,29 @@ for (const [kind, options] of Object.entries({ memory: {}, 'a folder': { locatio
     const server = await start(t, options)
     const lake = lakeOf(server)
     await lake.fill()
+    const [content, access] = [await lake.content(), await lake.access()]
+    assert.deepEqual(access, [
+      ['', '$superuser', '$superuser', 'rwxr-x---', ACL],
+      ['big', ANN, '$superuser', 'rw-r-----', 'user::rw-,group::r--,other::---'],
+      ['d', '$superuser', '$superuser', 'rwxr-x---', ACL],
+      ['d/e', '$superuser', '$superuser', 'rwxr-x---', 'user::rwx,group::r-x,other::---'],
+      ['d/e/f', '$superuser', '$superuser', 'rw-r-----', 'user::rw-,group::r--,other::---'],
+      ['empty', ANN, ANN, 'rwxr-x--T', 'user::rwx,group::r-x,other::---'],
+    ])
     await server.snapshots.save('filled')
     await lake.change()
     assert.deepEqual(await lake.paths(), CHANGED)
 
     const fork = await server.snapshots.fork('filled')
     const forked = lakeOf(fork)
-    assert.deepEqual(await forked.content(), ['hello', 100_000, ACL])
+    assert.deepEqual([await forked.content(), await forked.access()], [content, access])
     await forked.change()
     assert.deepEqual(await forked.paths(), CHANGED)
     await fork.close()
 
     await server.snapshots.restore('filled')
-    assert.deepEqual([await lake.paths(), await lake.content()], [FILLED, ['hello', 100_000, ACL]])
+    assert.deepEqual([await lake.paths(), await lake.content()], [FILLED, content])
+    assert.deepEqual(await lake.access(), access)
     const out = join(folder, `export of ${kind}`)
     await server.export(out)
     for (const scope of [{ account: LAKE }, { service: 'blob', container: 'lake' }, {}] as const) {
@@ -141,6 +166,6 @@ for (const [kind, options] of Object.entries({ memory: {}, 'a folder': { locatio
     }
     await server.seed(out)
     assert.deepEqual(await lake.paths(), FILLED)
-    assert.deepEqual((await lake.content()).slice(0, 2), ['hello', 100_000])
+    assert.deepEqual([await lake.content(), await lake.access()], [content, access])
   })
 }

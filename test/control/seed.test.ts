@@ -211,6 +211,9 @@ const WRONG: readonly (readonly [string, Readonly<Record<string, string>>, RegEx
   ['YAML that is none', { 'queues.yaml': 'a: [' }, /queues\.yaml: .*line 1/],
   ['entities that are no list', { 'tables/T.json': '{}' }, /T\.json must be a list/],
   ['a property that there is not', { 'properties.json': '{"blobs":{"a/b":{"colour":"red"}}}' }, /"colour" is none of/],
+  ['a property of a container at a blob', { 'properties.json': '{"blobs":{"a/b":{"publicAccess":"blob"}}}' }, /"publicAccess" is none of/],
+  ['properties of a path that the seed does not have', { 'blobs/box/b': 'x', 'properties.json': '{"blobs":{"box/c":{"tier":"Cool"}}}' }, /properties of box\/c: the seed has no such path/],
+  ['access control in a flat account', { 'blobs/box/b': 'x', 'properties.json': '{"blobs":{"box/b":{"owner":"me"}}}' }, /blobs\/box\/b: 400 HierarchicalNamespaceNotEnabled/],
   ['the form of a file twice', { 'queues.json': '{}', 'queues.yaml': '{}' }, /has both/],
   ['an account that there is not', { 'accounts/nobody/queues.json': '{}' }, /no account "nobody"/],
 ] // prettier-ignore

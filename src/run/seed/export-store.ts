@@ -6,11 +6,14 @@ import { join } from 'node:path'
 import { ControlError } from '../../control/control-error.ts'
 import { parseXml, xmlChild, type XmlNode } from '../../http/protocol/xml.ts'
 import { messagesOf } from '../../storage/queue/export.ts'
+import { FOLDER_MARK } from '../../storage/blob/path/path-state.ts'
+import type { Accounts } from '../../storage/shared/account.ts'
 import type { Kv } from '../../kv/kv.ts'
 import type { OwnAnswer, OwnClient, OwnRequest } from './own-client.ts'
 import { exportedEntities } from './entity-json.ts'
 import { JsonFile } from './json-file.ts'
-import { propertiesOf } from './seed-properties.ts'
+import type { SeedProperties } from './seed-form.ts'
+import { accessOf, propertiesOf } from './seed-properties.ts'
 import { besideFolder, encodeSegments } from './seed-path.ts'
 import { decodeSettings } from './service-settings.ts'
 
@@ -19,7 +22,7 @@ const CHUNK_BYTES = 4 * 1024 * 1024
 
 export type ExportWorld = {
   readonly client: OwnClient
-  readonly accounts: readonly string[]
+  readonly accounts: Accounts
   readonly kv: Kv
 }
 
@@ -27,9 +30,9 @@ export async function exportStore(world: ExportWorld, folder: string): Promise<v
   const found = await readdir(folder).catch(() => [])
   if (found.length > 0) throw new ControlError(`${folder} is not empty; export to a new folder`)
   await mkdir(folder, { recursive: true })
-  const [only, ...others] = world.accounts
+  const [only, ...others] = world.accounts.names()
   if (only !== undefined && others.length === 0) return new Exporter(world, only, folder).write()
-  for (const account of world.accounts) {
+  for (const account of world.accounts.names()) {
     const own = join(folder, 'accounts', account)
     await mkdir(own, { recursive: true })
     await new Exporter(world, account, own).write()
@@ -71,16 +74,36 @@ class Exporter {
       const found = await this.#ask({ service: 'blob', path, query: { restype: 'container' } })
       const publicAccess = found.headers.get('x-ms-blob-public-access')
       const { metadata } = propertiesOf(found)
-      await file.entry(container, { ...(publicAccess && { publicAccess }), metadata })
+      await file.entry(container, {
+        ...(publicAccess && { publicAccess }),
+        metadata,
+        ...(await this.#rootAccess(container)),
+      })
       await mkdir(join(this.#folder, 'blobs', ...encodeSegments(container)), { recursive: true })
-      const query = { restype: 'container', comp: 'list', include: 'tags' }
+      const include = this.#isHierarchical ? 'tags,permissions' : 'tags'
+      const query = { restype: 'container', comp: 'list', include }
       for await (const blob of this.#items('blob', query, 'Blobs', path)) {
         await this.#writeBlob(file, [container, nameOf(blob)], blob)
       }
     }
   }
 
+  get #isHierarchical(): boolean {
+    return this.#world.accounts.get(this.#account)?.isHierarchical === true
+  }
+
+  async #rootAccess(container: string): Promise<SeedProperties> {
+    if (!this.#isHierarchical) return {}
+    const path = [`${container}/`]
+    const query = { action: 'getAccessControl' }
+    const { headers } = await this.#ask({ service: 'blob', method: 'HEAD', path, query })
+    return accessOf((field) => headers.get(`x-ms-${field}`), true)
+  }
+
   async #writeBlob(file: JsonFile, path: readonly string[], item: XmlNode): Promise<void> {
+    if (textOf(item, 'Properties', 'ResourceType') === 'directory') {
+      return this.#writePath(file, path, item)
+    }
     const found = await this.#writeBytes('blob', path)
     const type = found.headers.get('x-ms-blob-type')?.replace(/Blob$/, '').toLowerCase() ?? 'block'
     const isInferred = found.headers.get('x-ms-access-tier-inferred') === 'true'
@@ -90,6 +113,23 @@ class Exporter {
       ...propertiesOf(found),
       ...tagsOf(item),
       ...(tier && type === 'block' && { tier }),
+      ...(this.#isHierarchical && accessInList(item, false)),
+    }
+    if (Object.keys(properties).length > 0) await file.entry(path.join('/'), properties)
+  }
+
+  /** A directory of a hierarchical namespace. */
+  async #writePath(file: JsonFile, path: readonly string[], item: XmlNode): Promise<void> {
+    const [container = '', name = ''] = path
+    const folders = [...encodeSegments(container), ...encodeSegments(name)]
+    await mkdir(join(this.#folder, 'blobs', ...folders), { recursive: true })
+    const { metadata = {} } = propertiesOf(
+      await this.#ask({ service: 'blob', path, method: 'HEAD' }),
+    )
+    const own = Object.entries(metadata).filter(([key]) => key !== FOLDER_MARK)
+    const properties = {
+      ...(own.length > 0 && { metadata: Object.fromEntries(own) }),
+      ...accessInList(item, true),
     }
     if (Object.keys(properties).length > 0) await file.entry(path.join('/'), properties)
   }
@@ -248,6 +288,11 @@ function tagsOf(item: XmlNode) {
   const tags = (set && xmlChild(set, 'TagSet')?.children) ?? []
   if (tags.length === 0) return {}
   return { tags: Object.fromEntries(tags.map((tag) => [textOf(tag, 'Key'), textOf(tag, 'Value')])) }
+}
+
+function accessInList(item: XmlNode, isDirectory: boolean): SeedProperties {
+  const nameIn = { owner: 'Owner', group: 'Group', permissions: 'Permissions', acl: 'Acl' }
+  return accessOf((field) => textOf(item, 'Properties', nameIn[field]), isDirectory)
 }
 
 /** Makes the folders of a file. A file that stands where a folder must be, or the other way round, gets another name. */

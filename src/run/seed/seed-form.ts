@@ -42,12 +42,19 @@ export type SeedProperties = {
   readonly tier?: string
   /** Of a container. */
   readonly publicAccess?: 'container' | 'blob'
+  /** Access control of a path, or of a container's root, in an account with a hierarchical namespace. */
+  readonly owner?: string
+  readonly group?: string
+  /** As in `x-ms-permissions`: octal or symbolic. */
+  readonly permissions?: string
+  /** As in `x-ms-acl`. */
+  readonly acl?: string
   /** Of a share, in GiB. */
   readonly quota?: number
 }
 
 export type SeedOfAccount = {
-  /** By container, then by name. */
+  /** By container, then by name; in a hierarchical namespace, a name that ends with a slash is a directory. */
   readonly blobs?: Readonly<Record<string, Readonly<Record<string, string | Uint8Array>>>>
   /** By share, then by path; a path that ends with a slash is a directory. */
   readonly shares?: Readonly<Record<string, Readonly<Record<string, string | Uint8Array>>>>
@@ -73,7 +80,7 @@ export type SeedSource = {
   /** For messages. */
   readonly place: string
   readonly blobs: ReadonlyMap<string, () => AsyncIterable<SeedItem>>
-  /** Directories come before what is in them, without bytes. */
+  /** Directories come before what is in them, without bytes, here and above. */
   readonly shares: ReadonlyMap<string, () => AsyncIterable<SeedItem>>
   readonly tables: ReadonlyMap<string, () => Promise<readonly SeedEntity[]>>
   readonly queues: Readonly<Record<string, SeedQueue>>
@@ -157,8 +164,8 @@ async function folderSource(folder: string): Promise<SeedSource> {
   }
   return {
     place: folder,
-    blobs: await trees(join(folder, 'blobs'), false),
-    shares: await trees(join(folder, 'shares'), true),
+    blobs: await trees(join(folder, 'blobs')),
+    shares: await trees(join(folder, 'shares')),
     tables,
     queues: await readAny(folder, 'queues', parts),
     properties: await readAny(folder, 'properties', parts),
@@ -170,22 +177,18 @@ function checkPart(part: string, place: string): void {
   throw new ControlError(`${place}: "${part}" is not part of a seed: ${[...PARTS].join(', ')}`)
 }
 
-async function trees(folder: string, withFolders: boolean) {
+async function trees(folder: string) {
   const names = await foldersIn(folder)
-  return new Map(names.map((name) => [name, () => walk(join(folder, name), '', withFolders)]))
+  return new Map(names.map((name) => [name, () => walk(join(folder, name), '')]))
 }
 
-async function* walk(
-  folder: string,
-  prefix: string,
-  withFolders: boolean,
-): AsyncGenerator<SeedItem> {
+async function* walk(folder: string, prefix: string): AsyncGenerator<SeedItem> {
   for await (const entry of await opendir(folder)) {
     const path = join(folder, entry.name)
     const name = `${prefix}${decodeSegment(entry.name)}`
     if (entry.isDirectory()) {
-      if (withFolders) yield { name, bytes: undefined }
-      yield* walk(path, `${name}/`, withFolders)
+      yield { name, bytes: undefined }
+      yield* walk(path, `${name}/`)
     } else if (entry.isFile()) {
       const { size } = await stat(path)
       yield { name, bytes: { lengthBytes: size, stream: () => createReadStream(path) } }

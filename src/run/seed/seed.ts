@@ -13,8 +13,8 @@ export function seedApi(world: SeedWorld): SeedApi<Seed> {
   const client = ownClient(world)
   const { accounts, kv } = world
   return {
-    seed: async (given) => writeSeed(client, await openSeed(given, accounts.names())),
-    export: async (folder) => exportStore({ client, accounts: accounts.names(), kv }, folder),
+    seed: async (given) => writeSeed(client, accounts, await openSeed(given, accounts.names())),
+    export: async (folder) => exportStore({ client, accounts, kv }, folder),
   }
 }
 

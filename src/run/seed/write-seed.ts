@@ -2,8 +2,16 @@
 // messages are added.
 import { ControlError } from '../../control/control-error.ts'
 import { xmlEscape } from '../../http/protocol/xml.ts'
+import { propertiesHeaders } from '../../rest/datalake/property.ts'
+import type { Accounts } from '../../storage/shared/account.ts'
 import type { OwnAnswer, OwnClient, OwnRequest, OwnStream } from './own-client.ts'
-import { checkProperties, contentHeaders, metadataHeaders } from './seed-properties.ts'
+import {
+  checkProperties,
+  contentHeaders,
+  isAccessField,
+  metadataHeaders,
+  type AccessField,
+} from './seed-properties.ts'
 import type {
   SeedBytes,
   SeedEntity,
@@ -21,17 +29,25 @@ const CHUNK_BYTES = 4 * 1024 * 1024
 
 export async function writeSeed(
   client: OwnClient,
+  accounts: Accounts,
   sources: ReadonlyMap<string, SeedSource>,
 ): Promise<void> {
-  for (const [account, source] of sources) await new SeedWriter(client, account, source).write()
+  for (const [name, source] of sources) {
+    const isHierarchical = accounts.get(name)?.isHierarchical === true
+    await new SeedWriter(client, { name, isHierarchical }, source).write()
+  }
 }
+
+type SeededAccount = { readonly name: string; readonly isHierarchical: boolean }
 
 class SeedWriter {
   readonly #client: OwnClient
-  readonly #account: string
+  readonly #account: SeededAccount
   readonly #source: SeedSource
+  /** The keys of properties that have been used. */
+  readonly #found = new Set<string>()
 
-  constructor(client: OwnClient, account: string, source: SeedSource) {
+  constructor(client: OwnClient, account: SeededAccount, source: SeedSource) {
     this.#client = client
     this.#account = account
     this.#source = source
@@ -39,13 +55,16 @@ class SeedWriter {
 
   async write(): Promise<void> {
     const { blobs, shares, tables, queues, properties, place } = this.#source
-    for (const each of [properties.blobs, properties.shares]) checkProperties(each, place)
+    checkProperties('blobs', properties.blobs, place)
+    checkProperties('shares', properties.shares, place)
     // Containers that are empty have properties only.
     const containers = [...blobs.keys(), ...rootsOf(properties.blobs)]
     for (const container of new Set(containers)) await this.#putContainer(container)
     for (const share of new Set([...shares.keys(), ...rootsOf(properties.shares)])) {
       await this.#putShare(share)
     }
+    this.#checkFound('blobs')
+    this.#checkFound('shares')
     for (const [name, queue] of Object.entries(queues)) await this.#putQueue(name, queue)
     for (const [name, entities] of tables) await this.#putTable(name, await entities())
     // Last: a retention policy would keep what is overwritten above.
@@ -54,28 +73,82 @@ class SeedWriter {
     }
   }
 
+  #propertiesOf(kind: 'blobs' | 'shares', path: readonly string[]): SeedProperties {
+    const key = path.join('/')
+    this.#found.add(`${kind}/${key}`)
+    return this.#source.properties[kind]?.[key] ?? {}
+  }
+
+  #checkFound(kind: 'blobs' | 'shares'): void {
+    const { properties, place } = this.#source
+    const keys = Object.keys(properties[kind] ?? {})
+    const unknown = keys.find((key) => !this.#found.has(`${kind}/${key}`))
+    if (unknown === undefined) return
+    throw new ControlError(`${place}: properties of ${unknown}: the seed has no such path`)
+  }
+
   async #putContainer(container: string): Promise<void> {
-    const { properties, blobs } = this.#source
-    const of = properties.blobs ?? {}
-    const { publicAccess, metadata } = of[container] ?? {}
+    const { publicAccess, metadata } = this.#propertiesOf('blobs', [container])
     await this.#create(`blobs/${container}`, {
       service: 'blob',
       path: [container],
       query: { restype: 'container' },
       headers: { ...metadataHeaders(metadata), 'x-ms-blob-public-access': publicAccess },
     })
-    await severalAtOnce(blobs.get(container)?.() ?? [], async ({ name, bytes }) => {
-      const path = [container, name]
-      if (bytes !== undefined) await this.#putBlob(path, bytes, of[path.join('/')])
+    const given = this.#source.blobs.get(container)?.() ?? []
+    const items = directoriesFirst(given, (name) => this.#putPath([container, name]))
+    await severalAtOnce(items, ({ name, bytes }) => this.#putBlob([container, name], bytes))
+    await this.#putAccess(container)
+  }
+
+  /** A directory. In a flat namespace there are none. */
+  async #putPath(path: readonly string[]): Promise<void> {
+    if (!this.#account.isHierarchical) return
+    const { metadata = {}, ...others } = this.#propertiesOf('blobs', path)
+    const what = `blobs/${path.join('/')}`
+    const wrong = Object.keys(others).find((field) => !isAccessField(field))
+    if (wrong !== undefined) {
+      throw new ControlError(`${this.#source.place}: ${what}: a directory has no "${wrong}"`)
+    }
+    const [name, value] = propertiesHeaders(Object.entries(metadata))
+    const headers = name === undefined ? {} : { [name]: value }
+    await this.#send(what, {
+      service: 'blob',
+      method: 'PUT',
+      path,
+      query: { resource: 'directory' },
+      headers,
     })
   }
 
-  async #putBlob(
-    path: readonly string[],
-    bytes: SeedBytes,
-    properties: SeedProperties = {},
-  ): Promise<void> {
+  /** After all paths are there: default entries of a directory are for what is created later. */
+  async #putAccess(container: string): Promise<void> {
+    const paths = Object.entries(this.#source.properties.blobs ?? {})
+    for (const [key, properties] of paths) {
+      if (key !== container && !key.startsWith(`${container}/`)) continue
+      const { owner, group, permissions, acl } = properties
+      // Two requests: a list replaces all permissions but the sticky bit.
+      if ((owner ?? group ?? permissions) !== undefined) {
+        await this.#setAccess(key, { owner, group, permissions })
+      }
+      if (acl !== undefined) await this.#setAccess(key, { acl })
+    }
+  }
+
+  async #setAccess(key: string, access: SeedAccess): Promise<void> {
+    const headers = Object.entries(access).map(([field, value]) => [`x-ms-${field}`, value])
+    await this.#send(`blobs/${key}`, {
+      service: 'blob',
+      method: 'PATCH',
+      path: [key.includes('/') ? key : `${key}/`],
+      query: { action: 'setAccessControl' },
+      headers: Object.fromEntries(headers),
+    })
+  }
+
+  async #putBlob(path: readonly string[], bytes: SeedBytes): Promise<void> {
     const what = `blobs/${path.join('/')}`
+    const properties = this.#propertiesOf('blobs', path)
     const { type = 'block' } = properties
     const headers = {
       ...contentHeaders('x-ms-blob-', properties),
@@ -107,8 +180,7 @@ class SeedWriter {
   }
 
   async #putShare(share: string): Promise<void> {
-    const of = this.#source.properties.shares ?? {}
-    const { metadata, quota } = of[share] ?? {}
+    const { metadata, quota } = this.#propertiesOf('shares', [share])
     await this.#create(`shares/${share}`, {
       service: 'file',
       path: [share],
@@ -118,22 +190,13 @@ class SeedWriter {
         'x-ms-share-quota': quota === undefined ? undefined : String(quota),
       },
     })
-    const items = this.#source.shares.get(share)?.() ?? []
-    await severalAtOnce(this.#directoriesFirst(share, items), async ({ name, bytes }) => {
-      await this.#putFile([share, name], bytes, of[`${share}/${name}`] ?? {})
-    })
-  }
-
-  /** Creates the directories on the way: what is in them comes after them. */
-  async *#directoriesFirst(share: string, items: AsyncIterable<SeedItem> | readonly SeedItem[]) {
-    for await (const { name, bytes } of items) {
-      if (bytes !== undefined) yield { name, bytes }
-      else await this.#putDirectory([share, name])
-    }
+    const given = this.#source.shares.get(share)?.() ?? []
+    const items = directoriesFirst(given, (name) => this.#putDirectory([share, name]))
+    await severalAtOnce(items, ({ name, bytes }) => this.#putFile([share, name], bytes))
   }
 
   async #putDirectory(path: readonly string[]): Promise<void> {
-    const { metadata } = this.#source.properties.shares?.[path.join('/')] ?? {}
+    const { metadata } = this.#propertiesOf('shares', path)
     await this.#create(`shares/${path.join('/')}`, {
       service: 'file',
       path,
@@ -142,12 +205,9 @@ class SeedWriter {
     })
   }
 
-  async #putFile(
-    path: readonly string[],
-    bytes: SeedBytes,
-    properties: SeedProperties,
-  ): Promise<void> {
+  async #putFile(path: readonly string[], bytes: SeedBytes): Promise<void> {
     const what = `shares/${path.join('/')}`
+    const properties = this.#propertiesOf('shares', path)
     const file = { service: 'file', method: 'PUT', path } as const
     const headers = { ...FILE_DEFAULTS, ...contentHeaders('x-ms-', properties) }
     const length = String(lengthOf(bytes))
@@ -225,7 +285,10 @@ class SeedWriter {
     request: PartialRequest & { readonly method: string },
     alsoFine?: number,
   ): Promise<void> {
-    const { status, headers, body } = await this.#client({ account: this.#account, ...request })
+    const { status, headers, body } = await this.#client({
+      account: this.#account.name,
+      ...request,
+    })
     if (status < 300 || status === alsoFine) return
     throw seedError(`${this.#source.place}: ${what}`, { status, headers, body })
   }
@@ -246,11 +309,24 @@ const FILE_DEFAULTS = {
 }
 
 function seedError(what: string, { status, headers, body }: OwnAnswer): ControlError {
-  const reason = /<Message>([^<\n]*)|"value":"([^"\\]*)/.exec(body.toString('utf8'))
-  const text = reason?.[1] ?? reason?.[2] ?? ''
+  const reason = /(?:<Message>|"value":"|"message":")([^<"\\\n]*)/.exec(body.toString('utf8'))
+  const text = reason?.[1] ?? ''
   const parts = [status, headers.get('x-ms-error-code'), text].filter(Boolean)
   return new ControlError(`${what}: ${parts.join(' ')}`)
 }
+
+/** Makes the directories on the way: what is in them comes after them. */
+async function* directoriesFirst(
+  items: AsyncIterable<SeedItem> | readonly SeedItem[],
+  make: (name: string) => Promise<void>,
+) {
+  for await (const { name, bytes } of items) {
+    if (bytes === undefined) await make(name)
+    else yield { name, bytes }
+  }
+}
+
+type SeedAccess = { readonly [Field in AccessField]?: string | undefined }
 
 /** The containers or shares among the keys. */
 function rootsOf(properties: Readonly<Record<string, unknown>> = {}): readonly string[] {

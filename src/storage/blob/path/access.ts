@@ -34,12 +34,15 @@ function newAccess(bits: number): AccessControl {
 
 /** Access control is stored only where it differs from that of a new path. */
 export function accessOf({ path }: Pick<Blob, 'path'>): AccessControl {
-  return path?.access ?? (path?.isDirectory === true ? NEW_DIRECTORY : NEW_FILE)
+  return path?.access ?? usualAccess(path?.isDirectory === true)
+}
+
+export function usualAccess(isDirectory: boolean): AccessControl {
+  return isDirectory ? NEW_DIRECTORY : NEW_FILE
 }
 
 export function storedAccess(access: AccessControl, isDirectory: boolean) {
-  const usual = isDirectory ? NEW_DIRECTORY : NEW_FILE
-  return isSameAccess(access, usual) ? {} : { access }
+  return isSameAccess(access, usualAccess(isDirectory)) ? {} : { access }
 }
 
 function isSameAccess(a: AccessControl, b: AccessControl): boolean {

@@ -1,6 +1,7 @@
 // Makes the n-th call that the bytes of a store make to the file system of this process fail. LMDB calls the system by itself:
 // failing-lmdb.test.ts does the same from outside.
 import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 
 export type DiskFailure = 'EIO' | 'ENOSPC' | 'short write'
 
@@ -10,7 +11,8 @@ type Call = (...args: unknown[]) => unknown
 /** Calls that begin with a path, and those that begin with a descriptor. */
 const BY_PATH = ['open'] as const
 const BY_DESCRIPTOR = ['read', 'writev', 'fdatasync', 'fsync'] as const
-const PROMISES = ['mkdir', 'readdir', 'rm', 'rename', 'open'] as const
+// prettier-ignore
+const PROMISES = ['mkdir', 'readdir', 'rm', 'rename', 'open', 'readFile', 'writeFile', 'stat'] as const
 
 export class FailingDisk {
   readonly #folder: string
@@ -31,6 +33,7 @@ export class FailingDisk {
     }
     const promises = fs.promises as unknown as Record<string, Call>
     for (const name of PROMISES) this.#replace(promises, name, (call) => this.#promised(name, call))
+    syncBuiltinESMExports()
   }
 
   /** The n-th call from now on fails, once. */
@@ -46,6 +49,7 @@ export class FailingDisk {
 
   restore(): void {
     for (const undo of this.#undo) undo()
+    syncBuiltinESMExports()
   }
 
   #replace(within: Record<string, Call>, name: string, make: (call: Call) => Call): void {

@@ -101,12 +101,11 @@ export const REFUSALS: readonly Refusal[] = [
     method: 'PUT', path: '/box/file?comp=block&blockid=QUJD', body: 'x', answer: '409 BlobOperationNotSupported' },
   onDirectory('Snapshot Blob', 'snapshot'),
   onDirectory('Set Blob Tier', 'tier', { headers: { 'x-ms-access-tier': 'Cool' } }),
-  onDirectory('Set Blob Tags', 'tags', { body: '<Tags><TagSet><Tag><Key>a</Key><Value>b</Value></Tag></TagSet></Tags>' }),
   inNamespace('Set Blob Legal Hold', 'legalhold', { 'x-ms-legal-hold': 'true' }),
   inNamespace('Set Blob Immutability Policy', 'immutabilityPolicies', {
     'x-ms-immutability-policy-until-date': 'Tue, 01 Jan 2999 00:00:00 GMT', 'x-ms-immutability-policy-mode': 'Unlocked' }),
   { service: 'lake', operations: ['Set Path Expiry'], what: 'directories', toLake: true, method: 'PUT', path: '/box/directory?comp=expiry',
-    headers: { 'x-ms-expiry-option': 'NeverExpire' }, answer: '409 ResourceTypeMismatch' },
+    headers: { 'x-ms-expiry-option': 'NeverExpire' }, answer: '400 ExpiryNotSupportedForDirectory' },
   { service: 'lake', operations: ['Rename Path'], what: 'headers of new paths, such as `x-ms-permissions`', toLake: true, method: 'PUT',
     path: '/box/renamed', headers: { 'x-ms-rename-source': '/box/blob', 'x-ms-permissions': '0777' }, answer: '400 UnsupportedHeader' },
   { service: 'lake', operations: ['Append Data'], what: 'what the Blob service wrote, as in Azure', toLake: true, method: 'PATCH',

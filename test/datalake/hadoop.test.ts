@@ -183,7 +183,7 @@ test('a path is leased', async () => {
   const append = '/hadoop/lease?action=append&position=0'
   expect(await send('PUT', append, PATCH, 'x'), '412 LeaseIdMissing')
   const other = { ...PATCH, 'x-ms-lease-id': 'bbbbbbbb-0000-4000-8000-000000000000' }
-  expect(await send('PUT', append, other, 'x'), '412 LeaseIdMismatchWithPathOperation')
+  expect(await send('PUT', append, other, 'x'), '412 LeaseIdMismatch')
   expect(await send('PUT', append, { ...PATCH, 'x-ms-lease-id': id }, 'x'), '202')
   const renew = { 'x-ms-lease-action': 'renew', 'x-ms-lease-id': id }
   expect(await send('POST', '/hadoop/lease', renew), '200')

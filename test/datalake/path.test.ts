@@ -14,12 +14,13 @@ test('only files expire', async () => {
   const expiry = { 'x-ms-expiry-option': 'RelativeToNow', 'x-ms-expiry-time': '1000' }
   expect(await lake('PUT', `${fs}/d/f?resource=file`, expiry), '201')
   const refused = await lake('PUT', `${fs}/d?comp=expiry`, { ...expiry, ...JSON_ONLY })
-  assert.equal(refused.status, 409)
-  assert.equal(refused.headers['x-ms-error-code'], 'ResourceTypeMismatch')
-  expect(await lake('PUT', `${fs}/e?resource=directory`, expiry), '409 ResourceTypeMismatch')
+  assert.equal(refused.status, 400)
+  assert.equal(refused.headers['x-ms-error-code'], 'ExpiryNotSupportedForDirectory')
+  const directory = await lake('PUT', `${fs}/e?resource=directory`, expiry)
+  expect(directory, '400 ExpiryNotSupportedForDirectory')
 })
 
-test('a rename changes content headers that it names, and takes nothing of a new path', async () => {
+test('a rename of a file changes content headers that it names, and takes nothing of a new path', async () => {
   await write(`${fs}/x`, 'content')
   const rename = { 'x-ms-rename-source': `${fs}/x`, 'x-ms-content-type': 'text/csv' }
   expect(await lake('PUT', `${fs}/y`, rename), '201')

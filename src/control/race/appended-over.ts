@@ -1,5 +1,6 @@
 // Lost update by appends: what is appended to a file of Data Lake Storage and not flushed yet has no version. Another client
 // that appends at the same position replaces it, nobody is refused, and the first one flushes what it has not written.
+// The same happens to whoever appends at a position that another client has flushed already.
 import { headerOfEntry, queryField, type ByteSpan, type ClientAct } from './act.ts'
 import { mainNote } from '../entry.ts'
 import {
@@ -11,11 +12,21 @@ import {
   type RaceContext,
 } from './finding.ts'
 
-type Pending = { readonly act: ClientAct; readonly span: ByteSpan; replacedBy?: ClientAct }
+type Pending = {
+  readonly act: ClientAct
+  readonly span: ByteSpan
+  /** The position was part of the file already. */
+  readonly cameAfter: ClientAct | undefined
+  replacedBy?: ClientAct
+}
+
+/** How far a client has flushed a file. */
+type Flushed = { readonly act: ClientAct; readonly to: number }
 
 export function detectAppendedOver({ report }: RaceContext): Detector {
   /** By file: what was appended and not flushed by its client. */
   const pending = new Map<string, Pending[]>()
+  const flushed = new Map<string, Flushed>()
   return (act) => {
     const { entry } = act
     if (entry.service !== 'dfs' || !entry.writes || entry.errorCode !== undefined) return
@@ -23,17 +34,25 @@ export function detectAppendedOver({ report }: RaceContext): Detector {
     if (key === undefined) return
     const all = pending.get(key) ?? []
     const isAppend = entry.operation === 'Append Data'
-    if (isAppend) all.push(appendedBy(act, all))
+    if (isAppend) all.push(appendedBy(act, all, flushed.get(key)))
     if (isAppend && queryField(entry, 'flush')?.toLowerCase() !== 'true') {
       pending.set(key, all)
       return
     }
     if (!isAppend && entry.operation !== 'Flush Data') {
-      if (ENDS.has(entry.operation)) pending.delete(key)
+      if (ENDS.has(entry.operation)) {
+        pending.delete(key)
+        flushed.delete(key)
+      }
       return
     }
-    const lost = all.find((each) => each.act.client === act.client && each.replacedBy !== undefined)
-    if (lost?.replacedBy !== undefined) report(findingOf(lost, lost.replacedBy, act))
+    const own = all.filter((each) => each.act.client === act.client)
+    const replaced = own.find(({ replacedBy }) => replacedBy !== undefined)
+    if (replaced?.replacedBy !== undefined)
+      report(replacedFinding(replaced, replaced.replacedBy, act))
+    const late = own.find(({ cameAfter }) => cameAfter !== undefined)
+    if (late?.cameAfter !== undefined) report(lateFinding(late, late.cameAfter, act))
+    flushed.set(key, { act, to: isAppend ? spanOf(act).last + 1 : positionOf(act) })
     pending.set(key, all.filter((each) => each.act.client !== act.client)) // prettier-ignore
   }
 }
@@ -41,24 +60,38 @@ export function detectAppendedOver({ report }: RaceContext): Detector {
 const ENDS: ReadonlySet<string> = new Set(['Create Path', 'Delete Path'])
 
 /** Connections without names may be those of one program, which tries again. */
-function appendedBy(act: ClientAct, others: readonly Pending[]): Pending {
+function appendedBy(
+  act: ClientAct,
+  others: readonly Pending[],
+  flushed: Flushed | undefined,
+): Pending {
   const span = spanOf(act)
+  const isOther = (other: ClientAct) => other.client !== act.client && other.isNamed && act.isNamed
   for (const other of others) {
-    const isOther = other.act.client !== act.client && other.act.isNamed && act.isNamed
     const overlaps = span.first <= other.span.last && other.span.first <= span.last
-    if (isOther && overlaps) other.replacedBy ??= act
+    if (isOther(other.act) && overlaps) other.replacedBy ??= act
   }
-  return { act, span }
+  const isLate = flushed !== undefined && span.first < flushed.to && isOther(flushed.act)
+  return { act, span, cameAfter: isLate ? flushed.act : undefined }
 }
 
-function spanOf({ entry }: ClientAct): ByteSpan {
-  const first = Number(queryField(entry, 'position') ?? 0)
+function positionOf({ entry }: ClientAct): number {
+  return Number(queryField(entry, 'position') ?? 0)
+}
+
+function spanOf(act: ClientAct): ByteSpan {
+  const { entry } = act
+  const first = positionOf(act)
   const length =
     headerOfEntry(entry, 'x-ms-structured-content-length') ?? headerOfEntry(entry, 'content-length')
   return { first, last: first + Number(length ?? 0) - 1 }
 }
 
-function findingOf({ act: mine, span }: Pending, other: ClientAct, flush: ClientAct) {
+const ADVICE =
+  'Append and flush in one request (flush=true): the second client then gets 400 InvalidFlushPosition. Or send If-Match with ' +
+  'the flush, or hold a lease on the file from the first append to the flush.'
+
+function replacedFinding({ act: mine, span }: Pending, other: ClientAct, flush: ClientAct) {
   const path = resourceOfAct(flush)
   return {
     kind: 'lost update',
@@ -66,10 +99,22 @@ function findingOf({ act: mine, span }: Pending, other: ClientAct, flush: Client
     explanation:
       `${quoted(mine)} appended bytes ${span.first} to ${span.last} of ${path} (${when(mine)}). Before they were flushed, ` +
       `${quoted(other)} appended at the same position (${when(other)}), which replaced them. Then ${quoted(mine)} ` +
-      `flushed (${when(flush)}), so what it had appended is lost, and nobody was refused. Append and flush in one ` +
-      'request (flush=true): the second client then gets 400 InvalidAppendPosition. Or hold a lease on the file from ' +
-      'the first append to the flush.',
+      `flushed (${when(flush)}), so what it had appended is lost, and nobody was refused. ${ADVICE}`,
     clients: clientsOf([mine, other]),
     acts: [mine, other, flush],
+  } as const
+}
+
+function lateFinding({ act: mine, span }: Pending, other: ClientAct, flush: ClientAct) {
+  const path = resourceOfAct(flush)
+  return {
+    kind: 'lost update',
+    resource: path,
+    explanation:
+      `${quoted(mine)} appended bytes ${span.first} to ${span.last} of ${path} (${when(mine)}), a place up to which ` +
+      `${quoted(other)} had flushed the file before (${when(other)}). When ${quoted(mine)} flushed (${when(flush)}), ` +
+      `they were dropped, so what it had appended is lost, and nobody was refused. ${ADVICE}`,
+    clients: clientsOf([other, mine]),
+    acts: [other, mine, flush],
   } as const
 }

@@ -55,12 +55,12 @@ const LEASE_REFUSALS: ReadonlySet<string> = new Set([
   'LeaseIdMismatchWithContainerOperation',
   'LeaseIdMismatchWithFileOperation',
   'LeaseIdMismatchWithLeaseOperation',
-  'LeaseIdMismatchWithPathOperation',
+  'LeaseIdMismatch',
   'LeaseNotPresentWithBlobOperation',
   'LeaseNotPresentWithContainerOperation',
   'LeaseNotPresentWithFileOperation',
   'LeaseNotPresentWithLeaseOperation',
-  'LeaseNotPresentWithPathOperation',
+  'LeaseNotPresent',
 ])
 
 function follow(context: RaceContext, leases: Leases, act: ClientAct, note: Note): void {

@@ -11,6 +11,7 @@ const HEADER_DETAILS: ReadonlySet<string> = new Set([
   'Content-Range',
   'Retry-After',
   'WWW-Authenticate',
+  'x-ms-existing-resource-type',
   'x-ms-is-soft-deleted',
 ])
 
@@ -53,10 +54,17 @@ export function errorHeaders(error: StorageError): Readonly<Record<string, strin
 export function encodeErrorXml(error: StorageError, requestId: string, nowMs: number): string {
   let body = `${XML_DECLARATION}<Error><Code>${wireCode(error.code)}</Code>`
   body += `<Message>${xmlEscape(errorMessage(error, requestId, nowMs))}</Message>`
-  for (const [name, value] of Object.entries(xmlDetails(error))) {
-    if (!HEADER_DETAILS.has(name)) body += xmlElement(name, value.slice(0, DETAIL_LENGTH_MAX))
-  }
+  for (const [name, value] of Object.entries(bodyDetails(error))) body += xmlElement(name, value)
   return `${body}</Error>`
+}
+
+/** What the body of an error has besides code and message. */
+export function bodyDetails(error: StorageError): ErrorDetails {
+  return Object.fromEntries(
+    Object.entries(xmlDetails(error))
+      .filter(([name]) => !HEADER_DETAILS.has(name))
+      .map(([name, value]) => [name, value.slice(0, DETAIL_LENGTH_MAX)]),
+  )
 }
 
 /** Every InvalidXmlDocument has a place; line 0 is the document as a whole. */

@@ -17,6 +17,8 @@ const TIER = ['x-ms-access-tier', 'x-ms-access-tier-inferred', 'x-ms-access-tier
 const SMART = 'x-ms-smart-access-tier'
 const LEASE = ['x-ms-lease-status', 'x-ms-lease-state', 'x-ms-lease-duration']
 
+const PATH_READS = ['Get Blob', 'Get Blob Properties']
+
 const SMB_PROPERTIES = [
   'x-ms-file-permission-key',
   'x-ms-file-attributes',
@@ -73,6 +75,9 @@ export const HEADER_ROWS: readonly HeaderRow[] = [
   { headers: [SMART], on: ['Get Blob Properties'], since: '2026-06-06' },
   { headers: ['x-ms-archive-status'], since: '2017-04-17' },
   { headers: ['x-ms-delete-type-permanent'], since: '2017-07-29' },
+  { headers: ['x-ms-owner', 'x-ms-group', 'x-ms-permissions'], on: PATH_READS, since: '2020-06-12' }, // recorded
+  { headers: ['x-ms-resource-type'], on: PATH_READS, since: '2020-12-06' }, // recorded
+  { headers: ['x-ms-acl'], on: PATH_READS, since: '2023-11-03' }, // recorded
   { headers: ['x-ms-creation-time'], since: '2017-11-09' },
   { headers: ['x-ms-has-immutability-policy', 'x-ms-has-legal-hold'], since: '2017-11-09' },
   { headers: ['x-ms-content-crc64'], on: ['Put Blob'], since: '2019-02-02' }, // recorded

@@ -28,8 +28,8 @@ import { blobAddress, blobAddressAt, type BlobCall } from './service.ts'
 export async function runSetBlobExpiry({ request, service }: BlobCall): Promise<Answer> {
   checkNoConditions(blobConditions(request))
   const [address, guard] = [blobAddress(request), guardWith(request, NO_CONDITIONS)]
-  const [expiry, moment] = [decodeExpiry(request), service.moment()]
-  const blob = await service.kv.write((tx) => setBlobExpiry(tx, address, guard, expiry, moment))
+  const [expiry, { nowMs }] = [decodeExpiry(request), service.moment()]
+  const blob = await service.kv.write((tx) => setBlobExpiry(tx, address, guard, expiry, nowMs))
   return { status: 200, headers: validators(blob) }
 }
 

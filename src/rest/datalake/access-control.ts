@@ -24,7 +24,7 @@ import { aclHeaders, ownerHeaders } from './path-answer.ts'
 import { decodeAccess } from './path-header.ts'
 import {
   countQuery,
-  jsonAnswer,
+  jsonText,
   lakeGuard,
   optionalBooleanQuery,
   pathAddress,
@@ -75,10 +75,13 @@ export async function runSetAccessControl(call: LakeCall): Promise<Answer> {
   const isCovered =
     (!isOwner || hasPermission(identity, 'o')) && (!isMode || hasPermission(identity, 'p'))
   if (!isCovered) throw new StorageError('AuthorizationPermissionMismatch')
-  const [address, guard, moment] = [pathAddress(call), lakeGuard(request), service.moment()]
-  const blob = await service.kv.write((tx) => setAccessControl(tx, address, guard, change, moment))
-  return { status: 200, headers: validators(blob) }
+  const [address, guard] = [pathAddress(call), lakeGuard(request)]
+  const { nowMs } = service.moment()
+  const blob = await service.kv.write((tx) => setAccessControl(tx, address, guard, change, nowMs))
+  return { status: 200, headers: [...validators(blob), ...HIERARCHICAL] }
 }
+
+const HIERARCHICAL = ['x-ms-namespace-enabled', 'true'] as const
 
 const RECORD_COUNT_MAX = 2_000
 
@@ -92,9 +95,9 @@ export async function runSetAccessControlRecursive(call: LakeCall): Promise<Answ
     isForced: optionalBooleanQuery(request, 'forceFlag') ?? false,
     ...(continuation !== undefined && { continuation }),
   }
-  const [address, moment] = [pathAddress(call), service.moment()]
+  const [address, { nowMs }] = [pathAddress(call), service.moment()]
   const changed = await service.kv.write((tx) =>
-    setAccessControlRecursive(tx, address, tree, moment),
+    setAccessControlRecursive(tx, address, tree, nowMs),
   )
   const body = {
     directoriesSuccessful: changed.directoryCount,
@@ -102,7 +105,9 @@ export async function runSetAccessControlRecursive(call: LakeCall): Promise<Answ
     failureCount: changed.failures.length,
     filesSuccessful: changed.fileCount,
   }
-  return jsonAnswer(body, continuationHeaders(encodePathContinuation(changed.continuation)))
+  const next = continuationHeaders(encodePathContinuation(changed.continuation))
+  // The service sends no Content-Type.
+  return { status: 200, headers: [...next, ...HIERARCHICAL], body: jsonText(body) }
 }
 
 function decodeRecursiveChange(request: Request): RecursiveChange {

@@ -1,6 +1,7 @@
 // Append Data and Flush Data. The bytes of an append are durable before a record points at them.
 import { SMALL_BYTES_MAX } from '../../extent/content/small.ts'
 import type { Answer, Request } from '../../http/door/operation.ts'
+import { optionalHeader } from '../../http/protocol/header.ts'
 import type { Attempted, ReadTx, Step } from '../../kv/kv.ts'
 import type { StagedBlock } from '../../storage/blob/content/staging.ts'
 import {
@@ -11,6 +12,7 @@ import {
 } from '../../storage/datalake/append-data.ts'
 import { appendAndFlush, flushData, type FlushData } from '../../storage/datalake/flush-data.ts'
 import type { PathAddress } from '../../storage/datalake/path-address.ts'
+import type { ContentHeaders } from '../../storage/shared/content-headers.ts'
 import { unlessEncryptionNeeded } from '../../storage/shared/encryption-needed.ts'
 import { invalidHeader, invalidQuery, StorageError } from '../../storage/shared/error.ts'
 import { validators } from '../shared/answer-header.ts'
@@ -24,7 +26,7 @@ import {
   structuredHeaders,
   upload,
 } from '../shared/upload.ts'
-import { hashHeaders, wantedHashes } from '../blob/answer-hash.ts'
+import { hashHeaders } from '../blob/answer-hash.ts'
 import { requestEncryptionHeaders } from '../blob/answer.ts'
 import { busyIfChanged, cipherOf, type Cipher } from '../blob/cipher.ts'
 import type { RequestGuard } from '../blob/header.ts'
@@ -75,8 +77,7 @@ async function storeAppend(
 ): Promise<Attempted<Answer>> {
   const { request, service } = call
   const hashes = decodeHashes(request)
-  const wants = wantedHashes(request.version, hashes)
-  const body = await upload(service, source, { cipher, hashes, wants, maySmall: true })
+  const body = await upload(service, source, { cipher, hashes, wants: 'sent', maySmall: true })
   const content = { id: body.id, pieces: body.pieces }
   const encryption = cipher?.encryption
   const bytes = { lengthBytes: body.lengthBytes, content, ...(encryption && { encryption }) }
@@ -92,7 +93,8 @@ async function storeAppend(
     ...(isFlush ? validators(appended.blob) : []),
     ...requestEncryptionHeaders(encryption),
     ...structuredHeaders(request),
-    ...hashHeaders(request.version, hashes, body),
+    // Those that were sent: no others are computed.
+    ...hashHeaders(request.version, hashes, body, 'both'),
     ...renewedHeader(append, appended),
   ]
   return { value: { status: 202, headers } }
@@ -107,8 +109,14 @@ function store(
   const { request, service } = call
   const [address, moment] = [pathAddress(call), service.moment()]
   if (!isFlush) return service.kv.attempt((tx) => appendData(tx, address, append, bytes, moment))
-  const flush = { headers: decodeContentHeaders(request), newId: service.newId() }
+  const flush = { headers: decodeFlushedHeaders(request), newId: service.newId() }
   return service.kv.attempt((tx) => appendAndFlush(tx, address, append, bytes, flush, moment))
+}
+
+/** The body is the end of the file, and its type that of the file. */
+function decodeFlushedHeaders(request: Request): ContentHeaders {
+  const contentType = optionalHeader(request.headers, 'content-type')
+  return { ...(contentType !== undefined && { contentType }), ...decodeContentHeaders(request) }
 }
 
 /** Appended bytes are encrypted like the file. */

@@ -1,5 +1,6 @@
 // Delete and Undelete of paths.
 import type { Permission } from '../../auth/permission.ts'
+import { formatHttpDate } from '../../http/protocol/date.ts'
 import { requiredHeader } from '../../http/protocol/header.ts'
 import { decodePercent } from '../../http/protocol/query.ts'
 import type { Answer } from '../../http/door/operation.ts'
@@ -31,10 +32,15 @@ export async function runDeletePath(call: LakeCall): Promise<Answer> {
   }
   const [address, moment] = [pathAddress(call), service.moment()]
   const deleted = await service.kv.write((tx) => deletePath(tx, address, deletion, moment))
-  const { deletionId } = deleted
+  if (deleted.continuation !== undefined) {
+    const headers = continuationHeaders(encodePathContinuation(deleted.continuation))
+    return { status: 200, headers }
+  }
+  const { deletionId, isPermanent } = deleted
   const headers = [
-    ...continuationHeaders(encodePathContinuation(deleted.continuation)),
     ...(deletionId === undefined ? [] : ['x-ms-deletion-id', String(deletionId)]),
+    'x-ms-delete-type-permanent',
+    String(isPermanent),
   ]
   return { status: 200, headers }
 }
@@ -51,13 +57,16 @@ export async function runUndeletePath(call: LakeCall): Promise<Answer> {
   const deleted = [address.container, namesOfPath(undelete.source.path).join('/')]
   await authorizeOther(call, { ...request, path: deleted }, RESTORE_SOURCE)
   const blob = await service.kv.write((tx) => undeletePath(tx, address, undelete, moment))
-  const type = isDirectory(blob) ? 'directory' : 'file'
-  return { status: 200, headers: ['x-ms-resource-type', type] }
+  const headers = [
+    'x-ms-creation-time', formatHttpDate(blob.createdMs),
+    'x-ms-resource-type', isDirectory(blob) ? 'directory' : 'file',
+  ] // prettier-ignore
+  return { status: 200, headers }
 }
 
 /** `{path}?deletionid={id}`, percent-encoded. Without a path, it is that of the request. */
 function decodeSource(text: string, own: string) {
-  const [, path = '', id] = /^\/?([^?]*)\?deletionid=(\d{1,16})$/i.exec(text) ?? []
+  const [, path = '', id] = /^\/?([^?]*)\?deletionid=(\d{1,18})$/i.exec(text) ?? []
   if (id === undefined) throw invalidHeader(SOURCE, text)
   return { path: path === '' ? own : decodePercent(path), deletionId: Number(id) }
 }

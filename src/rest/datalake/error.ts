@@ -1,7 +1,7 @@
 // Errors of Data Lake Storage: JSON, with names of its own for what the Blob service has, too. Storage throws the codes of
 // blobs where both services share a rule.
 import { wwwAuthenticate } from '../../auth/failure.ts'
-import { errorHeaders, errorMessage, wireCode } from '../../http/door/error.ts'
+import { bodyDetails, errorHeaders, errorMessage, wireCode } from '../../http/door/error.ts'
 import type { FailedRequest } from '../../http/door/error-answer.ts'
 import type { Answer } from '../../http/door/operation.ts'
 import { ERRORS, StorageError, type ErrorCode } from '../../storage/shared/error.ts'
@@ -15,10 +15,10 @@ const NAMES: Partial<Readonly<Record<ErrorCode, ErrorCode>>> = {
   ContainerBeingDeleted: 'FilesystemBeingDeleted',
   ContainerNotFound: 'FilesystemNotFound',
   DirectoryIsNotEmpty: 'DirectoryNotEmpty',
-  LeaseIdMismatchWithBlobOperation: 'LeaseIdMismatchWithPathOperation',
-  LeaseIdMismatchWithContainerOperation: 'LeaseIdMismatchWithFileSystemOperation',
-  LeaseNotPresentWithBlobOperation: 'LeaseNotPresentWithPathOperation',
-  LeaseNotPresentWithContainerOperation: 'LeaseNotPresentWithFileSystemOperation',
+  LeaseIdMismatchWithBlobOperation: 'LeaseIdMismatch',
+  LeaseIdMismatchWithContainerOperation: 'LeaseIdMismatch',
+  LeaseNotPresentWithBlobOperation: 'LeaseNotPresent',
+  LeaseNotPresentWithContainerOperation: 'LeaseNotPresent',
 }
 
 /** Where other services have the same code, with a message of their own. */
@@ -38,7 +38,11 @@ export function lakeErrorAnswer(error: StorageError, failed: FailedRequest): Ans
   if (status === 304 || failed.method === 'HEAD') return { status, headers }
   headers.push('Content-Type', 'application/json;charset=utf-8')
   const message = errorMessage(named, failed.requestId, failed.nowMs)
-  const body = JSON.stringify({ error: { code: wireCode(named.code), message } })
+  const detail = bodyDetails(named)
+  const hasDetail = Object.keys(detail).length > 0
+  const body = JSON.stringify({
+    error: { code: wireCode(named.code), message, ...(hasDetail && { detail }) },
+  })
   return { status, headers, body }
 }
 

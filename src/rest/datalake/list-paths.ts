@@ -10,7 +10,6 @@ import type { Blob } from '../../storage/blob/record.ts'
 import { listFlatPaths, type FlatItem } from '../../storage/datalake/list-flat.ts'
 import { listPaths, type ListPaths } from '../../storage/datalake/list-paths.ts'
 import { formatPermissions } from '../../storage/blob/access/permissions.ts'
-import { validators } from '../shared/answer-header.ts'
 import { decodePathContinuation, encodePathContinuation } from './continuation.ts'
 import { bareETag, continuationHeaders } from './filesystem.ts'
 import { isDirectory } from './path-answer.ts'
@@ -37,7 +36,7 @@ export async function runListPaths(call: LakeCall): Promise<Answer> {
   // Encoding a long page takes about as long as reading it; let other requests run first.
   if (page.items.length > LONG_PAGE_COUNT) await setImmediate()
   const continuation = continuationHeaders(encodePathContinuation(page.next))
-  const headers = [...validators(page.container), ...continuation, ...JSON_TYPE]
+  const headers = [...continuation, ...JSON_TYPE]
   return { status: 200, headers, body: await pathsJson(page.items) }
 }
 
@@ -52,7 +51,7 @@ async function pathsJson(items: readonly FlatItem[]): Promise<Uint8Array> {
     json.add(isFirst ? next.slice(1) : next)
     isFirst = false
   })
-  json.add(']}')
+  json.add(']}\n')
   return json.bytes()
 }
 
@@ -76,34 +75,30 @@ function decodeListPaths(request: Request): ListPaths {
   }
 }
 
-/** All values are texts, and there is no `isDirectory` for files. */
+/** All values are texts, in the order of their names. There is no `isDirectory` for files, and flat accounts have no owners. */
 function listedPath({ path, blob }: FlatItem) {
-  if (blob === undefined) return { name: path, isDirectory: 'true', contentLength: '0' }
+  if (blob === undefined) return { contentLength: '0', isDirectory: 'true', name: path }
+  const access = blob.path === undefined ? undefined : accessOf(blob)
   return {
-    name: path,
-    ...(isDirectory(blob) && { isDirectory: 'true' }),
-    contentLength: String(blob.lengthBytes),
-    etag: bareETag(blob.stamp),
-    lastModified: formatHttpDate(blob.modifiedMs),
-    creationTime: fileTime(blob.createdMs),
-    ...(blob.expiresMs !== undefined && { expiryTime: fileTime(blob.expiresMs) }),
-    ...accessFields(blob),
     ...encryptionFields(blob),
+    contentLength: String(blob.lengthBytes),
+    creationTime: access === undefined ? formatHttpDate(blob.createdMs) : fileTime(blob.createdMs),
+    etag: bareETag(blob.stamp),
+    ...(access && { expiryTime: blob.expiresMs === undefined ? '0' : fileTime(blob.expiresMs) }),
+    ...(access && { group: access.group }),
+    ...(isDirectory(blob) && { isDirectory: 'true' }),
+    lastModified: formatHttpDate(blob.modifiedMs),
+    name: path,
+    ...(access && { owner: access.owner, permissions: formatPermissions(access) }),
   }
-}
-
-function accessFields(blob: Blob) {
-  if (blob.path === undefined) return {}
-  const access = accessOf(blob)
-  return { owner: access.owner, group: access.group, permissions: formatPermissions(access) }
 }
 
 function encryptionFields({ encryption, encryptionContext }: Blob) {
   return {
-    ...(encryption !== undefined && 'scope' in encryption && { EncryptionScope: encryption.scope }),
     ...(encryption !== undefined &&
       'keySha256' in encryption && { CustomerProvidedKeySha256: encryption.keySha256 }),
     ...(encryptionContext !== undefined && { EncryptionContext: encryptionContext }),
+    ...(encryption !== undefined && 'scope' in encryption && { EncryptionScope: encryption.scope }),
   }
 }
 

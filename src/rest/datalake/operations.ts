@@ -29,6 +29,7 @@ import { runDeletePath, runUndeletePath } from './delete-path.ts'
 import { runListPaths } from './list-paths.ts'
 import {
   runGetPathProperties,
+  runGetPathStatus,
   runLeasePath,
   runSetPathExpiry,
   runSetPathProperties,
@@ -84,7 +85,7 @@ const onPaths = (level: 'container' | 'object'): readonly Row[] => [
   { name: 'Check Access', methods: ['HEAD', 'GET'], level, writes: false, permission: INSPECT,
     query: { action: 'checkAccess' }, run: runCheckAccess },
   { name: 'Get Path Status', methods: ['HEAD', 'GET'], level, writes: false, permission: INSPECT,
-    query: { action: 'getStatus' }, run: runGetPathProperties },
+    query: { action: 'getStatus' }, run: runGetPathStatus },
   { name: 'Get Path Properties', methods: ['HEAD'], level, writes: false, permission: READ_PATH, run: runGetPathProperties },
   { name: 'Read Path', methods: ['GET'], level, writes: false, permission: READ_PATH, run: runReadPath },
   { name: 'Lease Path', methods: ['POST'], level, writes: true, permission: path('wd'), when: isBreak, run: runLeasePath },

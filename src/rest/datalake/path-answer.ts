@@ -21,33 +21,24 @@ export function pathHeaders(
   blob: Blob,
   range: ByteRange | undefined,
   nowMs: number,
-  showsProperties = true,
 ): readonly string[] {
-  const make = () => makeHeaders(blob, range, nowMs, showsProperties)
+  const make = () => makeHeaders(blob, range, nowMs)
   // The headers of a lease change with time, so they can't be cached.
   if (range !== undefined || blob.lease !== undefined) return make()
-  return derived(blob, showsProperties ? 'path headers' : 'path status', make)
+  return derived(blob, 'path headers', make)
 }
 
-function makeHeaders(
-  blob: Blob,
-  range: ByteRange | undefined,
-  nowMs: number,
-  showsProperties: boolean,
-): string[] {
+function makeHeaders(blob: Blob, range: ByteRange | undefined, nowMs: number): string[] {
   const { headers: stored, lengthBytes } = blob
   const { from, to } = range ?? { from: 0, to: lengthBytes }
   const headers = [
     'Content-Length', String(to - from),
     'Accept-Ranges', 'bytes',
-    ...validators(blob),
-    'x-ms-creation-time', formatHttpDate(blob.createdMs),
-    'x-ms-resource-type', isDirectory(blob) ? 'directory' : 'file',
-    'x-ms-server-encrypted', String(blob.encryption !== undefined),
+    ...systemHeaders(blob),
   ] // prettier-ignore
   const contentType = stored.contentType ?? 'application/octet-stream'
   if (contentType !== NO_CONTENT_TYPE) headers.push('Content-Type', contentType)
-  headers.push(...leaseHeaders(blob.lease, nowMs), ...ownerHeaders(blob))
+  headers.push(...leaseHeaders(blob.lease, nowMs))
   if (stored.contentMd5 !== undefined) {
     headers.push(range === undefined ? 'Content-MD5' : 'x-ms-content-md5', stored.contentMd5)
   }
@@ -56,13 +47,28 @@ function makeHeaders(
   pushIf(headers, 'Content-Language', stored.contentLanguage)
   pushIf(headers, 'Content-Disposition', stored.contentDisposition)
   pushIf(headers, 'Cache-Control', stored.cacheControl)
-  if (showsProperties) headers.push(...propertiesHeaders(shownProperties(blob.metadata)))
-  if (blob.encryption !== undefined) headers.push(...keyHeaders(blob.encryption))
+  headers.push(...propertiesHeaders(shownProperties(blob.metadata)))
   pushIf(headers, 'x-ms-encryption-context', blob.encryptionContext)
   if (blob.expiresMs !== undefined) {
     headers.push('x-ms-expiry-time', formatHttpDate(blob.expiresMs))
   }
   return headers
+}
+
+function systemHeaders(blob: Blob): string[] {
+  return [
+    ...validators(blob),
+    'x-ms-creation-time', formatHttpDate(blob.createdMs),
+    'x-ms-resource-type', isDirectory(blob) ? 'directory' : 'file',
+    'x-ms-server-encrypted', String(blob.encryption !== undefined),
+    ...(blob.encryption === undefined ? [] : keyHeaders(blob.encryption)),
+    ...ownerHeaders(blob),
+  ] // prettier-ignore
+}
+
+/** Get Status. */
+export function statusHeaders(blob: Blob): string[] {
+  return ['Content-Length', String(blob.lengthBytes), ...systemHeaders(blob)]
 }
 
 /** In a flat account, a blob that is marked as a folder stands for a directory. */

@@ -14,9 +14,9 @@ import type { Answer } from '../../http/door/operation.ts'
 import { renameBlob } from '../../storage/datalake/rename-blob.ts'
 import { renamePath, type RenamePath } from '../../storage/datalake/rename-path.ts'
 import { invalidHeader, StorageError } from '../../storage/shared/error.ts'
+import { validators } from '../shared/answer-header.ts'
 import { authorizeOther } from '../shared/other-resource.ts'
 import { isCreateOnly } from '../blob/service.ts'
-import { writtenPathHeaders } from './path-answer.ts'
 import { decodeContentHeaders } from './path-header.ts'
 import { isHierarchical, lakeGuard, pathAddress, wordQuery, type LakeCall } from './service.ts'
 
@@ -32,21 +32,20 @@ export async function runRenamePath(call: LakeCall): Promise<Answer> {
   const blob = isHierarchical(call)
     ? await service.kv.write((tx) => renamePath(tx, address, rename, moment))
     : await service.kv.write((tx) => renameBlob(tx, address, rename, newId, moment))
-  return { status: 201, headers: writtenPathHeaders(blob) }
+  return { status: 201, headers: validators(blob) }
 }
 
 async function decodeRename(call: LakeCall): Promise<RenamePath> {
   const { request, identity } = call
   if ((request.body.lengthBytes ?? 0) > 0) throw new StorageError('ContentLengthMustBeZero')
   checkNoneOfNewPaths(request)
-  // Both words mean the same here: the destination is replaced, and an existing directory must be empty.
-  wordQuery(request, 'mode', ['legacy', 'posix'])
   const source = sourceRequest(call)
   await authorizeOther(call, source, REMOVE_SOURCE)
   const leaseId = optionalGuid(request.headers, 'x-ms-source-lease-id')
   const conditions = decodeConditions(request.headers, 'x-ms-source-')
   const address = pathAddress({ ...call, request: { ...request, path: source.path } })
   return {
+    mode: wordQuery(request, 'mode', ['legacy', 'posix'] as const) ?? 'posix',
     source: { address, conditions, ...(leaseId !== undefined && { leaseId }) },
     guard: lakeGuard(request),
     createOnly: isCreateOnly(identity),

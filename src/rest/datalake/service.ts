@@ -76,7 +76,12 @@ export function countQuery({ query }: Request, name: string, countMax: number): 
 }
 
 export function jsonAnswer(body: unknown, headers: readonly string[] = []) {
-  return { status: 200, headers: [...headers, ...JSON_TYPE], body: JSON.stringify(body) }
+  return { status: 200, headers: [...headers, ...JSON_TYPE], body: jsonText(body) }
+}
+
+/** As the service writes it. */
+export function jsonText(body: unknown): string {
+  return `${JSON.stringify(body)}\n`
 }
 
 export const JSON_TYPE = ['Content-Type', 'application/json;charset=utf-8'] as const

@@ -133,11 +133,12 @@ export function* leaseBlob(
   tx: Tx,
   address: BlobAddress,
   guard: BlobGuard,
-  action: LeaseAction,
+  wanted: LeaseAction,
   moment: Moment,
 ): Step<{ readonly result: LeaseResult; readonly blob: Blob | undefined }> {
   const { nowMs } = moment
   const target = yield* findBlob(tx, address, nowMs)
+  const action = target.located === undefined ? wanted : ofPath(wanted)
   if (target.stored === undefined) {
     const { containerId: id, name } = target
     const staging = yield* getStaging(tx, id, name, nowMs)
@@ -156,6 +157,11 @@ export function* leaseBlob(
   tx.put(target.key, encodeRecord(blob, bytes))
   indexLease(tx, target.key, result.lease)
   return { result, blob }
+}
+
+/** In a hierarchical container, a break without a period is at once, whatever is left of the lease (recorded). */
+function ofPath(action: LeaseAction): LeaseAction {
+  return action.action === 'break' ? { periodSeconds: 0, ...action } : action
 }
 
 /** Get Blob Tags of the current blob, a snapshot or a version. */
@@ -179,7 +185,6 @@ export function* setBlobTags(
 ): Step<void> {
   const target = requireBlob(yield* findBlobAt(tx, address, moment.nowMs))
   const { blob: current, bytes } = target.stored
-  checkNotDirectory(current)
   const lease = checkBlobWrite(current, guard, moment.nowMs, 'update')
   const { tags: before = NO_TAGS, ...rest } = withLease(current, lease)
   const blob: Blob = { ...rest, ...(tags.length > 0 && { tags }) }

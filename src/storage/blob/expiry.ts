@@ -3,8 +3,8 @@
 import type { Step, Tx } from '../../kv/kv.ts'
 import { encodeRecord } from '../../kv/record.ts'
 import { invalidHeader, StorageError } from '../shared/error.ts'
-import { nextStamp, type Moment } from '../../node/moment.ts'
-import { afterWrite, expiresAtMs, findForUpdate, type BlobAddress } from './blob.ts'
+import { withLease } from '../shared/lease.ts'
+import { expiresAtMs, findForUpdate, type BlobAddress } from './blob.ts'
 import type { Blob } from './record.ts'
 import { checkMutable, type BlobGuard } from './guard.ts'
 import { dueKey } from './keys.ts'
@@ -18,20 +18,20 @@ export type Expiry =
 /** The end of the year 9999: a header can't show later times. */
 const EXPIRY_MS_MAX = Date.UTC(10_000, 0) - 1
 
+/** Like the service, it leaves ETag and Last-Modified as they are. */
 export function* setBlobExpiry(
   tx: Tx,
   address: BlobAddress,
   guard: BlobGuard,
   expiry: Expiry,
-  moment: Moment,
+  nowMs: number,
 ): Step<Blob> {
-  const target = yield* findForUpdate(tx, address, guard, moment.nowMs)
+  const target = yield* findForUpdate(tx, address, guard, nowMs)
   const { blob: current, bytes } = target.stored
-  checkMutable(current, moment.nowMs)
+  checkMutable(current, nowMs)
   checkMayExpire(current.path?.isDirectory === true)
-  const expiresMs = expiryMs(expiry, current.createdMs, moment.nowMs)
-  const stamp = nextStamp(current.stamp, moment)
-  const { expiresMs: _before, ...changed } = afterWrite(current, target.lease, moment, stamp)
+  const expiresMs = expiryMs(expiry, current.createdMs, nowMs)
+  const { expiresMs: _before, ...changed } = withLease(current, target.lease)
   const blob: Blob = { ...changed, ...(expiresMs !== undefined && { expiresMs }) }
   const place = blobPlaceOf(address, target)
   forgetExpiry(tx, place, current)
@@ -42,7 +42,7 @@ export function* setBlobExpiry(
 
 /** Only files expire: a directory would take along what is below it. */
 export function checkMayExpire(isDirectory: boolean): void {
-  if (isDirectory) throw new StorageError('ResourceTypeMismatch')
+  if (isDirectory) throw new StorageError('ExpiryNotSupportedForDirectory')
 }
 
 export function expiryMs(expiry: Expiry, createdMs: number, nowMs: number): number | undefined {

@@ -59,7 +59,7 @@ export function requireType(blob: Blob, type: BlobType): void {
   if (blob.type !== type) throw new StorageError('InvalidBlobType')
 }
 
-/** Directories have neither tiers, tags nor snapshots. */
+/** Directories have neither tiers nor snapshots. */
 export function checkNotDirectory({ path }: Pick<Blob, 'path'>): void {
   if (path?.isDirectory === true) throw new StorageError('BlobOperationNotSupported')
 }

@@ -40,7 +40,7 @@ export function* putLog(
   const { retentionPolicy } = batch.logging
   if (!retentionPolicy.enabled) return
   const afterMs = (retentionPolicy.days ?? 0) * DAY_MS
-  yield* setBlobExpiry(tx, address, ANY, { option: 'RelativeToNow', afterMs }, moment)
+  yield* setBlobExpiry(tx, address, ANY, { option: 'RelativeToNow', afterMs }, moment.nowMs)
 }
 
 /** Six digits, one more than the last number of the hour. */

@@ -113,7 +113,7 @@ for (const waits of [false, true]) {
       const moment = world.moment()
       const expiry = { option: 'RelativeToNow', afterMs: DAY_MS } as const
       await world.kv.write((tx) =>
-        setBlobExpiry(tx, { ...CONTAINER, blob: 'b' }, GUARD, expiry, moment),
+        setBlobExpiry(tx, { ...CONTAINER, blob: 'b' }, GUARD, expiry, moment.nowMs),
       )
       world.advance(DAY_MS - 1)
       await world.sweep()
@@ -131,7 +131,7 @@ for (const waits of [false, true]) {
         const moment = world.moment()
         const expiry = { option: 'RelativeToNow', afterMs } as const
         return world.kv.write((tx) =>
-          setBlobExpiry(tx, { ...CONTAINER, blob: 'b' }, GUARD, expiry, moment),
+          setBlobExpiry(tx, { ...CONTAINER, blob: 'b' }, GUARD, expiry, moment.nowMs),
         )
       }
       const marks = async () => (await world.counts())['due'] ?? 0

@@ -30,7 +30,7 @@ const refused = code('AuthorizationPermissionMismatch')
 
 function set(world: LakeWorld, path: string, change: AccessChange, actor?: Actor) {
   const address = world.at(path, actor && { actor })
-  return world.write((tx, taken) => setAccessControl(tx, address, GUARD, change, taken))
+  return world.write((tx, taken) => setAccessControl(tx, address, GUARD, change, taken.nowMs))
 }
 
 function get(world: LakeWorld, path: string) {
@@ -201,7 +201,7 @@ async function changeAll(
   const whole = { change: { mode: 'modify' as const, entries }, countMax: 2_000, isForced: false }
   const address = world.at('d', actor && { actor })
   return world.write((tx, taken) => {
-    return setAccessControlRecursive(tx, address, { ...whole, ...request }, taken)
+    return setAccessControlRecursive(tx, address, { ...whole, ...request }, taken.nowMs)
   })
 }
 
@@ -227,19 +227,27 @@ test('a recursive change goes through the tree in pages of any size', async () =
   }
 })
 
-test('a recursive change stops at a path that the user does not own, or counts it', async () => {
+test('a page with a path that the user does not own is the last one, unless the change is forced', async () => {
   const world = await openWorld()
   const own = { access: { owner: 'ann', mode: mode('0755'), umaskBits: 0 } }
   await world.mkdir('d', own)
   await world.create('d/a', own)
   await world.create('d/b')
   await world.create('d/c', own)
-  const stopped = await changeAll(world, {}, ANN)
+  const before = await world.find('d/a')
+  const page = { countMax: 3 }
+  const stopped = await changeAll(world, page, ANN)
   assert.deepEqual(
     stopped.failures.map(({ path }) => path),
     ['d/b'],
   )
-  assert.deepEqual([stopped.directoryCount, stopped.fileCount, stopped.continuation], [1, 1, 'b'])
+  assert.deepEqual([stopped.directoryCount, stopped.fileCount], [1, 1])
+  assert.equal(stopped.continuation, undefined)
+  assert.deepEqual(
+    [(await world.find('d/a'))?.stamp, before?.stamp],
+    [before?.stamp, before?.stamp],
+  )
+  assert.equal((await changeAll(world, { ...page, isForced: true }, ANN)).continuation, 'b')
   const forced = await changeAll(world, { isForced: true }, ANN)
   assert.deepEqual([forced.directoryCount, forced.fileCount, forced.failures.length], [1, 2, 1])
   assert.equal(forced.continuation, undefined)

@@ -2,8 +2,7 @@
 import type { ReadTx, Step, Tx } from '../../kv/kv.ts'
 import { encodeRecord } from '../../kv/record.ts'
 import { giveWay } from '../../kv/step.ts'
-import { nextStamp, type Moment } from '../../node/moment.ts'
-import { afterWrite, findBlob, readBlob, requireBlob, type ExistingTarget } from '../blob/blob.ts'
+import { findBlob, readBlob, requireBlob, type ExistingTarget } from '../blob/blob.ts'
 import { checkBlobWrite, type BlobGuard } from '../blob/guard.ts'
 import { blobKey } from '../blob/keys.ts'
 import { accessOf, requireAllowed, storedAccess } from '../blob/path/access.ts'
@@ -12,6 +11,7 @@ import { TreeWalker } from '../blob/path/walk-tree.ts'
 import type { Blob } from '../blob/record.ts'
 import { decodeStored } from '../blob/blob.ts'
 import { StorageError, type ErrorCode } from '../shared/error.ts'
+import { withLease } from '../shared/lease.ts'
 import {
   changedAccess,
   recursivelyChanged,
@@ -54,22 +54,22 @@ export function* checkAccess(
   return found
 }
 
+/** Like the service, it leaves ETag and Last-Modified as they are. */
 export function* setAccessControl(
   tx: Tx,
   address: PathAddress,
   guard: BlobGuard,
   change: AccessChange,
-  moment: Moment,
+  nowMs: number,
 ): Step<Blob> {
-  const target = yield* findForAccess(tx, address, moment.nowMs)
+  const target = yield* findForAccess(tx, address, nowMs)
   const { blob: current, bytes } = target.stored
-  const lease = checkBlobWrite(current, guard, moment.nowMs, 'update')
+  const lease = checkBlobWrite(current, guard, nowMs, 'update')
   const access = accessOf(current)
   checkMayChange(address.actor ?? SUPERUSER_ACTOR, access, change)
   const isDirectory = current.path?.isDirectory === true
   if (!isDirectory && change.acl !== undefined) checkAclOfFile(change.acl)
-  const blob = afterWrite(current, lease, moment, nextStamp(current.stamp, moment), { copy: true })
-  const changed = withAccess(blob, changedAccess(access, change))
+  const changed = withAccess(withLease(current, lease), changedAccess(access, change))
   tx.put(target.key, encodeRecord(changed, bytes))
   return changed
 }
@@ -99,7 +99,7 @@ export type ChangeTree = {
   readonly continuation?: string
   /** At most 2,000. */
   readonly countMax: number
-  /** Goes on where the actor may not change a path. */
+  /** Goes on with the next page after a path that the actor may not change. */
   readonly isForced: boolean
 }
 
@@ -118,15 +118,15 @@ export type TreeChange = {
 
 const GIVE_WAY_COUNT = 32
 
-/** One page. Without `isForced` it ends at the first failure, which the caller reports with a continuation to retry. */
+/** One page. Without `isForced`, it is the last one if something in it fails. */
 export function* setAccessControlRecursive(
   tx: Tx,
   address: PathAddress,
   request: ChangeTree,
-  moment: Moment,
+  nowMs: number,
 ): Step<TreeChange> {
-  const target = yield* findForAccess(tx, address, moment.nowMs)
-  const walk = new TreeChanging(address.actor ?? SUPERUSER_ACTOR, request, moment)
+  const target = yield* findForAccess(tx, address, nowMs)
+  const walk = new TreeChanging(address.actor ?? SUPERUSER_ACTOR, request)
   const { located } = target
   const names = located?.names ?? []
   if (request.continuation === undefined) {
@@ -171,15 +171,13 @@ const ROOT_DONE = '/'
 class TreeChanging {
   readonly #actor: Actor
   readonly #request: ChangeTree
-  readonly #moment: Moment
   readonly #failures: FailedChange[] = []
   #directoryCount = 0
   #fileCount = 0
 
-  constructor(actor: Actor, request: ChangeTree, moment: Moment) {
+  constructor(actor: Actor, request: ChangeTree) {
     this.#actor = actor
     this.#request = request
-    this.#moment = moment
   }
 
   get count(): number {
@@ -187,8 +185,7 @@ class TreeChanging {
   }
 
   get isOver(): boolean {
-    const isStopped = this.#failures.length > 0 && !this.#request.isForced
-    return isStopped || this.count >= this.#request.countMax
+    return this.count >= this.#request.countMax
   }
 
   change(tx: Tx, path: string, key: Uint8Array, blob: Blob, bytes: Uint8Array): void {
@@ -199,15 +196,15 @@ class TreeChanging {
       return
     }
     const changed = recursivelyChanged(access, this.#request.change, isDirectory)
-    const stamp = nextStamp(blob.stamp, this.#moment)
-    const after = afterWrite(blob, blob.lease, this.#moment, stamp, { copy: true })
-    tx.put(key, encodeRecord(withAccess(after, changed), bytes))
+    tx.put(key, encodeRecord(withAccess(blob, changed), bytes))
     if (isDirectory) this.#directoryCount += 1
     else this.#fileCount += 1
   }
 
   end(continuation: string | undefined): TreeChange {
     const [directoryCount, fileCount] = [this.#directoryCount, this.#fileCount]
-    return { directoryCount, fileCount, failures: this.#failures, continuation }
+    const isLast = this.#failures.length > 0 && !this.#request.isForced
+    const next = isLast ? undefined : continuation
+    return { directoryCount, fileCount, failures: this.#failures, continuation: next }
   }
 }

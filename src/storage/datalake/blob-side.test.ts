@@ -17,6 +17,7 @@ import { snapshotBlob } from '../blob/past/snapshot.ts'
 import { undeleteBlob } from '../blob/past/undelete.ts'
 import { NO_CONDITIONS } from '../shared/condition.ts'
 import type { StorageError } from '../shared/error.ts'
+import type { LeaseAction } from '../shared/lease.ts'
 import { parseWhere } from '../shared/tag-filter.ts'
 import { ACCOUNT, GUARD, lakeWorld, pathsOf, type LakeWorld } from './harness.ts'
 
@@ -113,8 +114,6 @@ const REFUSED: readonly (readonly [what: string, code: string, run: (world: Lake
     putPageBlob(tx, blob('p'), PUT, { lengthBytes: 512, sequenceNumber: 0n, mapId: world.newId() }, taken))],
   ['a snapshot of a directory', 'BlobOperationNotSupported', (world) => world.write((tx, taken) =>
     snapshotBlob(tx, blob('d'), GUARD, { metadata: undefined, newIds: [world.newId(), world.newId()] }, taken))],
-  ['tags of a directory', 'BlobOperationNotSupported', (world) => world.write((tx, taken) =>
-    setBlobTags(tx, blob('d'), GUARD, [['a', 'b']], taken))],
   ['a tier of a directory', 'BlobOperationNotSupported', (world) => world.write((tx, { nowMs }) =>
     setBlobTier(tx, blob('d'), GUARD, { name: 'Cool' }, nowMs))],
   ['a legal hold, which a rename or deletion of a tree would have to look for', 'BlobOperationNotSupported', (world) =>
@@ -174,11 +173,42 @@ test('a rename with the id of the source’s lease keeps the lease', async () =>
   assert.equal(renamed.lease?.id, ID)
 })
 
-test('blobs are found by tags under the path that they have, until they are deleted', async () => {
+test('a rename over a leased path with the id of its lease keeps that lease', async () => {
+  const world = await lakeWorld()
+  await world.create('f')
+  await world.create('g')
+  await acquire(world, 'g')
+  await assert.rejects(world.rename('f', 'g'), code('LeaseIdMissing'))
+  await world.rename('f', 'g', { guard: { ...GUARD, leaseId: ID } })
+  assert.equal((await world.find('g'))?.lease?.id, ID)
+  const leases = await listBlobLeases(world.kv, options(world))
+  assert.deepEqual(
+    leases.map(({ path }) => path.join('/')),
+    ['fs/g'],
+  )
+  await assert.rejects(world.delete('g'), code('LeaseIdMissing'))
+})
+
+test('without a period, the break of a lease of a path is at once', async () => {
+  const world = await lakeWorld()
+  await world.create('d/f')
+  for (const path of ['d', 'd/f']) {
+    const acquire = { action: 'acquire', durationSeconds: 15, newId: ID } as const
+    const run = (action: LeaseAction) =>
+      world.write((tx, taken) => leaseBlob(tx, blob(path), GUARD, action, taken))
+    await run(acquire)
+    const periods = await run({ action: 'break', periodSeconds: 9 })
+    assert.equal(periods.result.leaseTimeSeconds, 9)
+    assert.equal((await run({ action: 'break' })).result.leaseTimeSeconds, 0)
+    await run(acquire)
+  }
+})
+
+test('blobs and directories are found by tags under the path that they have, until they are deleted', async () => {
   const world = await lakeWorld()
   await world.create('d/f')
   await world.create('d/g')
-  for (const path of ['d/f', 'd/g']) {
+  for (const path of ['d', 'd/f', 'd/g']) {
     await world.write((tx, taken) => setBlobTags(tx, blob(path), GUARD, [['k', 'v']], taken))
   }
   await world.rename('d/f', 'h', {}, [{}, { container: 'other' }])
@@ -189,8 +219,8 @@ test('blobs are found by tags under the path that they have, until they are dele
     world.kv.read((tx) => findInContainer(tx, { account: ACCOUNT, container }, request, world.now.ms)) // prettier-ignore
   const names = async (finding: ReturnType<typeof all>) =>
     (await finding).items.map(({ container, name }) => `${container}/${name}`).toSorted()
-  assert.deepEqual(await names(all()), ['fs/e/g', 'other/h'])
-  assert.deepEqual(await names(inside('fs')), ['fs/e/g'])
+  assert.deepEqual(await names(all()), ['fs/e', 'fs/e/g', 'other/h'])
+  assert.deepEqual(await names(inside('fs')), ['fs/e', 'fs/e/g'])
   await world.delete('e')
   assert.deepEqual(await names(all()), ['other/h'])
 })
@@ -200,7 +230,7 @@ test('a file that expires is gone, and its directory is empty', async () => {
   await world.create('d/f', { expiry: { option: 'RelativeToNow', afterMs: 1_000 } })
   await world.create('d/g')
   const expiry = { option: 'RelativeToNow' as const, afterMs: 2_000 }
-  await world.write((tx, taken) => setBlobExpiry(tx, blob('d/g'), GUARD, expiry, taken))
+  await world.write((tx, taken) => setBlobExpiry(tx, blob('d/g'), GUARD, expiry, taken.nowMs))
   world.now.ms += 1_500
   assert.deepEqual(await pathsOf(world), ['d/', 'd/g'])
   await world.putBlob('d/f', 'new')

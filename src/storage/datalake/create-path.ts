@@ -61,7 +61,7 @@ export function* createPath(
     ...(encryption && { encryption }),
     creation: { ...(pathAddress.actor && { actor: pathAddress.actor }), ...(access && { access }) },
   }
-  const blob = yield* replaceBlob(tx, address, target, put, newContent(create), moment)
+  const blob = yield* replaceBlob(tx, address, target, put, newContent(create, moment), moment)
   return finish(tx, account, target, blob, create, moment)
 }
 
@@ -75,15 +75,20 @@ function checkKind({ stored, located }: PutTarget, kind: CreatePath['kind']): vo
   }
 }
 
-function newContent({ kind, isAppendBlob, newId, encryptionContext }: CreatePath): Replacement {
+/** A file that replaces another one is new; a directory that is there stays. */
+function newContent(
+  { kind, isAppendBlob, newId, encryptionContext }: CreatePath,
+  { nowMs }: Moment,
+): Replacement {
   const context = encryptionContext === undefined ? {} : { encryptionContext }
   if (kind === 'directory')
     return { type: 'BlockBlob', content: NO_BYTES, ...context, bytes: EMPTY }
+  const file = { isLakeFile: true, createdMs: nowMs, ...context } as const
   if (isAppendBlob === true) {
     const content = { lengthBytes: 0, map: newId }
-    return { type: 'AppendBlob', blockCount: 0, content, isLakeFile: true, ...context }
+    return { type: 'AppendBlob', blockCount: 0, content, ...file }
   }
-  return { type: 'BlockBlob', content: NO_BYTES, isLakeFile: true, ...context, bytes: EMPTY }
+  return { type: 'BlockBlob', content: NO_BYTES, ...file, bytes: EMPTY }
 }
 
 const NO_BYTES: BlobContent = { lengthBytes: 0, inline: true }

@@ -80,8 +80,10 @@ export function* appendAndFlush(
     const blob = yield* appendNow(tx, target, bytes, moment)
     return { blob, isLeaseRenewed: target.used.isRenewed }
   }
-  const position = append.position + bytes.lengthBytes
   const { containerId, name, stored } = target
+  // The flush would find nothing to do if they end where the file ends.
+  if (append.position < stored.blob.lengthBytes) throw new StorageError('InvalidFlushPosition')
+  const position = append.position + bytes.lengthBytes
   if ((yield* getStaging(tx, containerId, name, moment.nowMs)) === undefined) {
     // Nothing was appended before: these bytes need no place of their own until they are content.
     const parts = partsUpTo(
@@ -160,15 +162,16 @@ function* stagedParts(
 
 /** They follow each other without gap or overlap, from the current end of the file to its new one. */
 function partsUpTo<P extends Part>(staged: readonly P[], from: number, to: number): readonly P[] {
+  const parts: P[] = []
   let end = from
-  let count = 0
-  for (const { position, block } of staged) {
-    if (end >= to || position !== end) break
-    end += block.lengthBytes
-    count += 1
+  for (const part of staged) {
+    if (part.position < from) continue
+    if (end >= to || part.position !== end) break
+    end += part.block.lengthBytes
+    parts.push(part)
   }
   if (end !== to) throw new StorageError('InvalidFlushPosition')
-  return staged.slice(0, count)
+  return parts
 }
 
 /** Before the content refers to the same bytes: a scan of the parts would visit those references each time. */

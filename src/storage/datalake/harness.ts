@@ -125,6 +125,7 @@ export async function lakeWorld(options: { readonly waits?: boolean } = {}) {
     ): Promise<Blob> => {
       const { leaseId, ...rest } = request
       const whole: RenamePath = {
+        mode: 'legacy',
         guard: GUARD,
         createOnly: false,
         headers: {},

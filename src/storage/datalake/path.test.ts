@@ -36,7 +36,7 @@ const CREATE: readonly (readonly [what: string, run: (world: LakeWorld) => Promi
   ['an existing file with If-None-Match: *', (world) => world.create('f', { guard: ONCE }), 'BlobAlreadyExists'],
   ['an existing directory with If-None-Match: *', (world) => world.mkdir('d', { guard: ONCE }), 'BlobAlreadyExists'],
   ['an existing file by a caller that may only create', (world) => world.create('f', { createOnly: true }), 'UnauthorizedBlobOverwrite'],
-  ['63 directories and a file', (world) => world.create('x/'.repeat(63) + 'f'), 'PathIsTooDeep'],
+  ['60 directories and a file', (world) => world.create('x/'.repeat(60) + 'f'), 'PathIsTooDeep'],
   ['a blob over a directory', (world) => world.putBlob('d', 'text'), 'ResourceTypeMismatch'],
   ['a blob below a file', (world) => world.putBlob('f/x', 'text'), 'PathConflict'],
 ]
@@ -86,8 +86,12 @@ test('appended data is visible once it is flushed, and only whole', async () => 
   assert.equal(await world.read('f'), 'abc')
   await world.flush('f', 6)
   assert.equal(await world.read('f'), 'abcdef')
-  await assert.rejects(world.append('f', 5, 'x'), code('InvalidAppendPosition'))
   await assert.rejects(world.flush('f', 3), code('InvalidFlushPosition'))
+  await world.append('f', 0, 'xyz')
+  await assert.rejects(world.flush('f', 3), code('InvalidFlushPosition'))
+  await assert.rejects(world.appendAndFlush('f', 5, 'x'), code('InvalidFlushPosition'))
+  await world.appendAndFlush('f', 6, 'g')
+  assert.equal(await world.read('f'), 'abcdefg')
   await world.sweep()
   await world.checkSound()
 })
@@ -271,6 +275,31 @@ test('a rename replaces a file, and an empty directory', async () => {
   await world.rename('d', 'e')
   assert.deepEqual(await pathsOf(world), ['e/', 'e/f', 'g'])
   await assert.rejects(world.rename('e/f', 'g', { guard: ONCE }), code('BlobAlreadyExists'))
+  await world.sweep()
+  await world.checkSound()
+})
+
+test('in posix mode, a directory goes into the one that is at its destination', async () => {
+  const world = await lakeWorld()
+  const posix = { mode: 'posix' } as const
+  await world.create('a/f')
+  await world.mkdir('b')
+  const before = await world.find('b')
+  await world.rename('a', 'b', posix)
+  assert.deepEqual(await pathsOf(world), ['b/', 'b/a/', 'b/a/f'])
+  assert.deepEqual(await world.find('b'), before)
+  await world.rename('b/a', 'a', posix)
+  await world.create('b/a/other')
+  await assert.rejects(world.rename('a', 'b', posix), code('PathAlreadyExists'))
+  await assert.rejects(world.rename('b', 'b/a', posix), code('InvalidRenameSourcePath'))
+  await assert.rejects(world.rename('a', 'a', posix), code('InvalidRenameSourcePath'))
+  await assert.rejects(world.rename('a', 'b', { ...posix, guard: ONCE }), code('BlobAlreadyExists'))
+  await world.delete('b/a/other')
+  await world.rename('a', 'b', posix)
+  assert.deepEqual(await pathsOf(world), ['b/', 'b/a/', 'b/a/f'])
+  await world.create('g')
+  await world.rename('b/a/f', 'g', posix)
+  assert.deepEqual(await pathsOf(world), ['b/', 'b/a/', 'g'])
   await world.sweep()
   await world.checkSound()
 })

@@ -13,13 +13,26 @@ import { checkDepth } from '../blob/path/path-name.ts'
 import type { PathState } from '../blob/path/path-state.ts'
 import { childrenOf, unlinkPath } from '../blob/path/unlink.ts'
 import type { Blob, StoredBlob } from '../blob/record.ts'
-import { checkSourceConditions, type Conditions } from '../shared/condition.ts'
+import {
+  checkSourceConditions,
+  checkWriteConditions,
+  NO_CONDITIONS,
+  type Conditions,
+} from '../shared/condition.ts'
 import type { ContentHeaders } from '../shared/content-headers.ts'
 import { StorageError } from '../shared/error.ts'
-import { checkLeaseForWrite } from '../shared/lease.ts'
+import { checkLeaseForWrite, type Lease } from '../shared/lease.ts'
+import { indexLease } from '../shared/leased.ts'
 import { blobOfPath, type PathAddress } from './path-address.ts'
 
+/**
+ * Where a directory goes that is renamed to one that exists: in posix mode into it, under its own name, and in
+ * legacy mode in its place, if it is empty.
+ */
+export type RenameMode = 'legacy' | 'posix'
+
 export type RenamePath = {
+  readonly mode: RenameMode
   readonly source: {
     readonly address: PathAddress
     readonly conditions: Conditions
@@ -29,7 +42,7 @@ export type RenamePath = {
   readonly guard: BlobGuard
   /** The caller may create paths but not replace them. */
   readonly createOnly: boolean
-  /** Those that the request names; the others stay. */
+  /** Those that the request names; the others stay. A directory keeps all of its own. */
   readonly headers: ContentHeaders
 }
 
@@ -45,10 +58,10 @@ export function* renamePath(
 ): Step<Blob> {
   const { nowMs } = moment
   const source = yield* findSource(tx, rename, nowMs)
-  const destination = yield* findPlace(tx, address, nowMs)
+  const { destination, guard } = yield* findDestination(tx, address, source, rename, nowMs)
   checkPlaces(source, destination)
   checkSource(source, rename, nowMs)
-  yield* makeWay(tx, address, source, destination, rename, moment)
+  const lease = yield* makeWay(tx, address, source, destination, { ...rename, guard }, moment)
   const { located, containerId } = destination
   const { blob, bytes } = source.stored
   const path: PathState = {
@@ -58,9 +71,40 @@ export function* renamePath(
   }
   deletePathEntry(tx, containerId, source.path)
   putPathEntry(tx, containerId, path)
-  const renamed: Blob = { ...blob, path, headers: { ...blob.headers, ...rename.headers } }
-  tx.put(blobKey(containerId, path.id), encodeRecord(renamed, bytes))
+  const headers = path.isDirectory === true ? {} : rename.headers
+  const renamed: Blob = {
+    ...blob,
+    path,
+    headers: { ...blob.headers, ...headers },
+    ...(lease && { lease }),
+  }
+  const key = blobKey(containerId, path.id)
+  tx.put(key, encodeRecord(renamed, bytes))
+  if (lease !== undefined) indexLease(tx, key, lease)
   return renamed
+}
+
+type Destination = { readonly destination: Place; readonly guard: BlobGuard }
+
+/** The conditions are those of the path that the request names, also if the directory becomes part of it. */
+function* findDestination(
+  tx: ReadTx,
+  address: PathAddress,
+  { path: { id, name, isDirectory } }: ExistingPlace,
+  { mode, guard }: RenamePath,
+  nowMs: number,
+): Step<Destination> {
+  if (mode === 'posix' && isDirectory === true) {
+    const { stored } = yield* findBlob(tx, blobOfPath(address, 'traverse'), nowMs)
+    const into = stored?.blob.path
+    if (stored !== undefined && into?.isDirectory === true && into.id !== id) {
+      checkWriteConditions(guard.conditions, stored.blob, 'create')
+      const inside = { ...address, path: `${address.path}/${name}` }
+      const destination = yield* findPlace(tx, inside, nowMs)
+      return { destination, guard: { ...guard, conditions: NO_CONDITIONS } }
+    }
+  }
+  return { destination: yield* findPlace(tx, address, nowMs), guard }
 }
 
 /** In its directory, a rename is a deletion. */
@@ -97,7 +141,10 @@ function checkPlaces({ path, containerId }: ExistingPlace, destination: Place): 
   checkDepth(names)
 }
 
-/** Checks and removes what is at the destination: a file under a file, an empty directory under a directory. */
+/**
+ * Checks and removes what is at the destination: a file under a file, an empty directory under a directory. Returns its
+ * lease, which whoever holds it keeps.
+ */
 function* makeWay(
   tx: Tx,
   { account }: PathAddress,
@@ -105,19 +152,19 @@ function* makeWay(
   destination: Place,
   { guard, createOnly }: RenamePath,
   moment: Moment,
-): Step<void> {
+): Step<Lease | undefined> {
   const { stored, expired, located, container, containerId, name } = destination
   const current = stored?.blob
-  checkBlobWrite(current, guard, moment.nowMs, 'create')
+  const lease = checkBlobWrite(current, guard, moment.nowMs, 'create')
   const removal = { account, retentionDays: undefined }
   if (current === undefined) {
     // Blocks for a blob that has never been there would end up in the one that is there now.
     const staging = yield* getStaging(tx, containerId, name, moment.nowMs)
     if (staging !== undefined) yield* discardStaging(tx, containerId, name)
-    if (expired === undefined) return
+    if (expired === undefined) return undefined
     const gone = { container, located, stored: { blob: expired, bytes: NO_BYTES } }
     yield* unlinkPath(tx, gone, removal, moment)
-    return
+    return undefined
   }
   if (createOnly) throw new StorageError('UnauthorizedBlobOverwrite')
   if (current.path?.isDirectory !== isDirectory) {
@@ -127,6 +174,7 @@ function* makeWay(
   if (isDirectory === true) yield* requireNoChildren(tx, destination, current, moment.nowMs)
   const replaced = { container, located, stored: { blob: current, bytes: NO_BYTES } }
   yield* unlinkPath(tx, replaced, removal, moment)
+  return lease
 }
 
 const NO_BYTES = new Uint8Array(0)

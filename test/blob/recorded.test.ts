@@ -201,3 +201,52 @@ test('Put Blob From URL returns the CRC-64, or the MD5 of the request', async ()
   assert.deepEqual(await hashes({ 'x-ms-source-content-md5': md5 }), [md5, false])
   assert.equal((await send('HEAD', '/box/fetched')).headers['content-md5'], md5)
 })
+
+describe('recorded since 2023:', () => {
+  test('conditions on the tier of a blob to delete have a code of their own', async () => {
+    await send('PUT', '/box/cool', { ...BLOCK_BLOB, 'x-ms-access-tier': 'Cool' }, 'x')
+    for (const condition of ['modified', 'unmodified']) {
+      const dateMs = server.now() + (condition === 'modified' ? 60_000 : -60_000)
+      const header = `x-ms-access-tier-if-${condition}-since`
+      const { status, headers } = await send('DELETE', '/box/cool', {
+        [header]: new Date(dateMs).toUTCString(),
+      })
+      assert.equal(status, 412)
+      assert.equal(headers['x-ms-error-code'], 'AccessTierChangeTimeConditionNotMet')
+    }
+  })
+
+  test('a version is not deleted together with snapshots, and the error says why', async () => {
+    const id = '2020-01-01T00:00:00.0000000Z'
+    const include = { 'x-ms-delete-snapshots': 'include' }
+    const { status, text } = await send('DELETE', `/box/any?versionid=${id}`, include)
+    assert.equal(status, 400)
+    assert.match(text, new RegExp(`<QueryParameterName>versionid<.*<QueryParameterValue>${id}<`))
+    assert.match(text, /<Reason>This operation is only allowed on the root blob\./)
+  })
+
+  test('Copy Blob says nothing of encryption, Copy Blob From URL does', async () => {
+    await send('PUT', '/box/from', BLOCK_BLOB, 'x')
+    const copy = { 'x-ms-copy-source': `${server.blobEndpoint}/box/from` }
+    const encrypted = async (headers: Headers) =>
+      (await send('PUT', '/box/to', headers)).headers['x-ms-request-server-encrypted']
+    assert.equal(await encrypted(copy), undefined)
+    assert.equal(await encrypted({ ...copy, 'x-ms-requires-sync': 'true' }), 'false')
+  })
+
+  test('Append Block and Put Page From URL do not repeat what the source says', async () => {
+    const source = { 'x-ms-copy-source': `${server.blobEndpoint}/box/nothing`, ...at('2026-02-06') }
+    await send('PUT', '/box/log', { 'x-ms-blob-type': 'AppendBlob' })
+    const appended = await send('PUT', '/box/log?comp=appendblock', source)
+    assert.match(appended.text, /Could not verify the copy source within the specified time\./)
+    assert.match(appended.text, /<CopySourceErrorMessage>The specified blob does not exist\.</)
+    const staged = await send('PUT', '/box/new?comp=block&blockid=QUJD', source)
+    assert.match(staged.text, /<Message>The specified blob does not exist\./)
+  })
+
+  test('Abort Copy Blob says what is wrong with an id', async () => {
+    const abort = { 'x-ms-copy-action': 'abort' }
+    const { text } = await send('PUT', '/box/to?comp=copy&copyid=id', abort)
+    assert.match(text, /<Reason>copyid needs to be valid Guid\.<\/Reason>/)
+  })
+})

@@ -140,10 +140,10 @@ describe('the difference to a snapshot', () => {
     await file.rename('after')
     const renamed = share.rootDirectoryClient.getFileClient('after')
     await write(renamed, 8, 9)
-    await assertRefused(list(renamed, since(snapshot)), 409, 'FileGenerationMismatch')
+    await assertRefused(list(renamed, since(snapshot)), 409, 'PreviousSnapshotNotFound')
     const supportRename = (value: string) => ({ 'x-ms-file-support-rename': value })
     const refused = list(renamed, since(snapshot), supportRename('false'))
-    await assertRefused(refused, 409, 'FileGenerationMismatch')
+    await assertRefused(refused, 409, 'PreviousSnapshotNotFound')
     assert.deepEqual(await ranges(renamed, since(snapshot), supportRename('true')), ['0-9'])
     // A new file has the old name, but it is not the same file.
     const other = await newFile(10, 'before')

@@ -35,7 +35,7 @@ describe('shares by version:', () => {
     ['2019-02-02', `${SHARE_2019} x-ms-share-quota`],
     ['2019-12-12', `${VALIDATORS} x-ms-access-tier x-ms-access-tier-change-time x-ms-has-immutability-policy x-ms-has-legal-hold x-ms-share-quota`],
     ['2020-02-10', `${VALIDATORS} x-ms-access-tier x-ms-access-tier-change-time x-ms-has-immutability-policy x-ms-has-legal-hold x-ms-lease-state x-ms-lease-status x-ms-share-quota`],
-    ['2026-02-06', `${VALIDATORS} x-ms-access-tier x-ms-access-tier-change-time x-ms-enabled-protocols x-ms-has-immutability-policy x-ms-has-legal-hold x-ms-lease-state x-ms-lease-status x-ms-share-quota`],
+    ['2026-02-06', `${VALIDATORS} x-ms-access-tier x-ms-access-tier-change-time x-ms-has-immutability-policy x-ms-has-legal-hold x-ms-lease-state x-ms-lease-status x-ms-share-quota`],
   ]
   for (const [version, headers] of PROPERTIES) {
     test(`Get Share Properties in ${version}`, async () => {
@@ -82,10 +82,9 @@ describe('shares by version:', () => {
     const recorded =
       'Last-Modified Etag LeaseStatus LeaseState Quota AccessTier AccessTierChangeTime ' +
       'DefaultEncryptionScope DenyEncryptionScopeOverride'
-    for (const version of ['2020-02-10', '2021-06-08', '2022-11-02']) {
+    for (const version of ['2020-02-10', '2021-06-08', '2022-11-02', '2026-02-06']) {
       assert.equal(await properties(version), recorded)
     }
-    assert.match(await properties('2026-02-06'), /EnabledProtocols/)
   })
 
   test('Get Share Stats is in gigabytes before 2018-11-09', async () => {
@@ -244,5 +243,29 @@ describe('content headers:', () => {
     assert.equal((await set('AQ==')).status, 200)
     assert.equal((await box.send('HEAD', '/box/md5')).headers['content-md5'], 'AQ==')
     await assertRefused(set('no base64'), 400, 'InvalidMd5')
+  })
+})
+
+describe('recorded since 2023:', () => {
+  test('Create File with content returns its MD5', async () => {
+    const headers = { 'x-ms-type': 'file', 'x-ms-content-length': '3', ...at('2026-02-06') }
+    const { status, headers: answered } = await box.send('PUT', '/box/content', headers, 'abc')
+    assert.equal(status, 201)
+    assert.equal(answered['content-md5'], 'kAFQmDzST7DWlj99KOF/cg==')
+  })
+
+  test('Get Permission names the format since 2024-11-04', async () => {
+    const body = JSON.stringify({ permission: 'O:SYG:SYD:(A;;FA;;;SY)' })
+    const created = await box.send('PUT', '/box?restype=share&comp=filepermission', {}, body)
+    const key = { 'x-ms-file-permission-key': String(created.headers['x-ms-file-permission-key']) }
+    const formatIn = async (version: string, headers: Headers = {}) => {
+      const path = '/box?restype=share&comp=filepermission'
+      const { text } = await box.send('GET', path, { ...key, ...headers, ...at(version) })
+      return JSON.parse(text).format
+    }
+    assert.equal(await formatIn('2024-08-04'), undefined)
+    assert.equal(await formatIn('2024-11-04'), 'sddl')
+    const binary = { 'x-ms-file-permission-format': 'Binary' }
+    assert.equal(await formatIn('2024-11-04', binary), 'binary')
   })
 })

@@ -32,7 +32,7 @@ describe('Create Share', () => {
         'x-ms-access-tier', 'x-ms-access-tier-change-time', 'x-ms-enabled-protocols', 'x-ms-lease-status',
         'x-ms-lease-state', 'x-ms-lease-duration', 'x-ms-meta-a', 'x-ms-root-squash', 'x-ms-share-provisioned-iops',
       ]),
-      ['TransactionOptimized', headers['last-modified'], 'SMB', 'unlocked', 'available', undefined, '1', undefined, undefined],
+      ['TransactionOptimized', headers['last-modified'], undefined, 'unlocked', 'available', undefined, '1', undefined, undefined],
     ) // prettier-ignore
   })
 

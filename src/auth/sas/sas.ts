@@ -63,7 +63,7 @@ export function checkValidity({ startMs, expiryMs }: Validity, nowMs: number): v
   const expiry = httpDate(expiryMs)
   if (expiryMs <= fromMs) {
     throw authenticationFailed(
-      `Signed expiry time [${expiry}] must be after signed start time [${start}]`,
+      `Signed expiry time [${expiry}] has to be after signed start time [${start}]`,
     )
   }
   throw authenticationFailed(

@@ -39,12 +39,21 @@ export function serviceError(
   const { code, status } = error
   const hasSource = request !== undefined && isAtLeast(request.version, COPY_SOURCE_SINCE)
   const isLease = code.startsWith('Lease')
-  if (!isLease && (hasSource || code !== 'CannotVerifyCopySource')) return error
+  if (!isLease && code !== 'CannotVerifyCopySource') return error
   const details = hasSource ? error.details : withoutCopySource(error.details)
-  const noun = leasedNoun(service, operation)
-  const message = isLease ? error.message.replace('the resource', `the ${noun}`) : error.message
-  return new StorageError(code, details, message, status)
+  return new StorageError(code, details, messageOf(error, service, operation), status)
 }
+
+function messageOf({ code, message }: StorageError, service: ServiceName, operation: string) {
+  if (code === 'CannotVerifyCopySource') {
+    return UNVERIFIED.has(operation) ? UNVERIFIED_SOURCE : message
+  }
+  return message.replace('the resource', `the ${leasedNoun(service, operation)}`)
+}
+
+/** Other operations repeat the message of the source (recorded). */
+const UNVERIFIED: ReadonlySet<string> = new Set(['Append Block From URL', 'Put Page From URL'])
+const UNVERIFIED_SOURCE = 'Could not verify the copy source within the specified time.'
 
 /** The service's word for the leased resource. */
 function leasedNoun(service: ServiceName, operation: string): string {

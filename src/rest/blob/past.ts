@@ -1,6 +1,7 @@
 // Snapshot Blob, Delete Blob and Undelete Blob: decode once, call storage, encode.
 import { decodeMetadata, optionalDateMs, optionalWord } from '../../http/protocol/header.ts'
 import type { Answer, Request } from '../../http/door/operation.ts'
+import type { BlobAt } from '../../storage/blob/blob.ts'
 import { deleteBlob, type TierConditions } from '../../storage/blob/past/delete.ts'
 import { snapshotBlob } from '../../storage/blob/past/snapshot.ts'
 import { undeleteBlob } from '../../storage/blob/past/undelete.ts'
@@ -33,10 +34,7 @@ export async function runSnapshotBlob({ request, service }: BlobCall): Promise<A
 export async function runDeleteBlob({ request, service }: BlobCall): Promise<Answer> {
   const [address, guard, moment] = [blobAddressAt(request), blobGuard(request), service.moment()]
   const snapshots = optionalWord(request.headers, 'x-ms-delete-snapshots', ['include', 'only'])
-  // The code that Azure's own test expects (blobversioning.spec.ts of its SDK for JavaScript).
-  if (snapshots !== undefined && address.at !== undefined) {
-    throw new StorageError('InvalidQueryParameterValue')
-  }
+  if (snapshots !== undefined && address.at !== undefined) throw onlyOnRoot(request, address.at)
   const type = request.query.get('deletetype')
   if (type !== undefined && type.toLowerCase() !== 'permanent') {
     throw invalidQuery('deletetype', type)
@@ -45,6 +43,13 @@ export async function runDeleteBlob({ request, service }: BlobCall): Promise<Ans
   const deletion = { guard, tier, isPermanent: type !== undefined, ...(snapshots && { snapshots }) }
   const { isPermanent } = await service.kv.write((tx) => deleteBlob(tx, address, deletion, moment))
   return { status: 202, headers: ['x-ms-delete-type-permanent', String(isPermanent)] }
+}
+
+function onlyOnRoot({ query }: Request, at: BlobAt): StorageError {
+  if (!('version' in at)) return new StorageError('InvalidQueryParameterValue')
+  const reason =
+    'This operation is only allowed on the root blob. Version id should not be provided.'
+  return invalidQuery('versionid', query.get('versionid') ?? '', reason)
 }
 
 function decodeTierConditions({ headers }: Request): TierConditions {

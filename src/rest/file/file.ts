@@ -82,14 +82,14 @@ async function uploadFirst(
   if (source.lengthBytes === 0) return undefined
   if (source.lengthBytes > RANGE_BYTES_MAX) throw tooLarge(RANGE_BYTES_MAX)
   const isAllowed =
-    isAtLeast(request.version, '2026-06-06') && source.lengthBytes <= file.lengthBytes
+    isAtLeast(request.version, '2026-02-06') && source.lengthBytes <= file.lengthBytes
   if (!isAllowed) throw invalidHeader('Content-Length', String(source.lengthBytes))
   const hashes = decodeHashes(request)
   const { nowMs } = service.moment()
   await afterBreaks(service, request, () =>
     service.kv.attemptRead((tx) => locateForReplace(tx, address, guard, nowMs)),
   )
-  return upload(service, source, { cipher: undefined, hashes, wants: 'sent', maySmall: true })
+  return upload(service, source, { cipher: undefined, hashes, wants: 'md5', maySmall: true })
 }
 
 export async function runDeleteFile({ request, service }: FileCall): Promise<Answer> {

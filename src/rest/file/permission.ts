@@ -2,6 +2,7 @@
 // only operations of the File service with JSON bodies.
 import { decodeConditions, optionalWord, requiredHeader } from '../../http/protocol/header.ts'
 import type { Answer } from '../../http/door/operation.ts'
+import { isAtLeast } from '../../http/door/version.ts'
 import { checkNoConditions } from '../../storage/shared/condition.ts'
 import { StorageError } from '../../storage/shared/error.ts'
 import { formatSddl } from '../../storage/file/security/sddl-format.ts'
@@ -28,15 +29,17 @@ export async function runCreatePermission({ request, service }: FileCall): Promi
   return { status: 201, headers: ['x-ms-file-permission-key', key] }
 }
 
+const FORMAT = 'x-ms-file-permission-format'
+
 export async function runGetPermission({ request, service }: FileCall): Promise<Answer> {
   checkNoConditions(decodeConditions(request.headers))
   const address = shareAddress(request)
   const key = requiredHeader(request.headers, 'x-ms-file-permission-key')
-  const format = optionalWord(request.headers, 'x-ms-file-permission-format', PERMISSION_FORMATS)
+  const format = optionalWord(request.headers, FORMAT, PERMISSION_FORMATS) ?? 'Sddl'
   const descriptor = await service.kv.read((tx) => readPermission(tx, address, key))
-  const permission = formatPermission(descriptor, format ?? 'Sddl')
-  // A client that sends no format may use a version without formats.
-  const body = JSON.stringify(format === undefined ? { permission } : { permission, format })
+  const permission = formatPermission(descriptor, format)
+  const hasFormat = isAtLeast(request.version, '2024-11-04')
+  const body = JSON.stringify({ permission, ...(hasFormat && { format: format.toLowerCase() }) })
   // The service sends no Content-Type; the SDKs parse the body as JSON.
   return { status: 200, headers: [], body }
 }

@@ -42,7 +42,7 @@ export async function runPutMessage({ request, service }: QueueCall): Promise<An
   const visibilityTimeoutMs = decodeVisibilityTimeout(request, { min: 0, otherwise: 0 })
   const timeToLiveMs = decodeTimeToLive(request)
   if (timeToLiveMs !== undefined && visibilityTimeoutMs >= timeToLiveMs) {
-    const reason = 'It must be smaller than the time to live.'
+    const reason = 'messagettl must be greater than visibilitytimeout'
     throw invalidQuery('visibilitytimeout', String(visibilityTimeoutMs / 1_000), reason)
   }
   const text = messageText(request, await request.body.read(QUEUE_MESSAGE_BYTES_MAX))

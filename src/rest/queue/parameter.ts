@@ -60,6 +60,6 @@ export function decodeTimeToLive(request: Request): number | undefined {
 export function decodePopReceiptParameter(request: Request): PopReceipt {
   const text = requiredParameter(request, 'popreceipt')
   const receipt = decodePopReceipt(text)
-  if (receipt === undefined) throw invalidQuery('popreceipt', text, 'Invalid pop receipt format.')
+  if (receipt === undefined) throw invalidQuery('popreceipt', text, 'Invalid pop receipt format')
   return receipt
 }

@@ -9,6 +9,7 @@ export const ERRORS = {
   NotModified: [304, 'The condition specified using HTTP conditional header(s) is not met.'],
   SourceConditionNotMet: [412, 'The source condition specified using HTTP conditional header(s) is not met.'],
   TargetConditionNotMet: [412, 'The target condition specified using HTTP conditional header(s) is not met.'],
+  AccessTierChangeTimeConditionNotMet: [412, 'The condition specified using access tier change time conditional header(s) is not met.'],
   UpdateConditionNotSatisfied: [412, 'The update condition specified in the request was not satisfied.'],
   // 400: the request itself
   ConditionHeadersNotSupported: [400, 'Condition headers are not supported.'],

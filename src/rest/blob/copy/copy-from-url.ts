@@ -23,7 +23,7 @@ import { discard, upload } from '../../shared/upload.ts'
 import { hashHeaders } from '../answer-hash.ts'
 import { writtenHeaders } from '../answer.ts'
 import { busyIfChanged, cipherForContainer, cipherForPut, type Cipher } from '../cipher.ts'
-import { copyAnswer, decodeCopy, storeCopy, type DecodedCopy } from './copy.ts'
+import { copyStatusHeaders, decodeCopy, storeCopy, type DecodedCopy } from './copy.ts'
 import { openLocal, sourceRead, type OpenBlob } from './local-source.ts'
 import { openRemoteBlob } from './remote-source.ts'
 import { decodeHttpHeaders } from '../header.ts'
@@ -43,7 +43,8 @@ export async function runCopyBlobFromUrl(call: BlobCall): Promise<Answer> {
   const { blob, md5, crc64 } = await (source.kind === 'local'
     ? copyLocal(call, source, decoded, hashes)
     : copyRemote(call, source, decoded, hashes))
-  return copyAnswer(blob, copyHashHeaders(hashes, { md5, crc64 }))
+  const copied = [...copyStatusHeaders(blob), ...copyHashHeaders(hashes, { md5, crc64 })]
+  return { status: 202, headers: [...writtenHeaders(blob), ...copied] }
 }
 
 /** The hash that was sent, or the CRC-64 if none was (Copy Blob From URL, response headers). */

@@ -14,7 +14,8 @@ import { checkCopyAction, decodeCopyId } from '../../shared/copy/abort-copy.ts'
 import type { LocalSource, RemoteSource } from '../../shared/copy/copy-sources.ts'
 import { resolveSource } from '../../shared/copy/source.ts'
 import { discard } from '../../shared/upload.ts'
-import { writtenHeaders } from '../answer.ts'
+import { validators } from '../../shared/answer-header.ts'
+import { versionHeaders } from '../answer.ts'
 import { busyIfChanged } from '../cipher.ts'
 import { blobConditions, decodePutBlob, guardWith, type DecodedPut } from '../header.ts'
 import { sourceRead } from './local-source.ts'
@@ -52,13 +53,14 @@ export async function runCopyBlob(call: BlobCall): Promise<Answer> {
   const blob = await (source.kind === 'local'
     ? copyLocal(call, source, decoded)
     : copyRemote(call, source, decoded))
-  return copyAnswer(blob)
+  // A copy that may go on after the answer says nothing of encryption (recorded).
+  const headers = [...validators(blob), ...versionHeaders(blob), ...copyStatusHeaders(blob)]
+  return { status: 202, headers }
 }
 
-export function copyAnswer(blob: Blob, more: readonly string[] = []): Answer {
+export function copyStatusHeaders(blob: Blob): string[] {
   const { id = '', status = 'success' } = blob.copy ?? {}
-  const headers = [...writtenHeaders(blob), 'x-ms-copy-id', id, 'x-ms-copy-status', status]
-  return { status: 202, headers: [...headers, ...more] }
+  return ['x-ms-copy-id', id, 'x-ms-copy-status', status]
 }
 
 function copyLocal(call: BlobCall, source: LocalSource, decoded: DecodedCopy): Promise<Blob> {

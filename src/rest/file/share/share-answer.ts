@@ -9,7 +9,6 @@ import {
 } from '../../../http/protocol/header.ts'
 import { leaseHeaders } from '../../shared/lease-header.ts'
 import type { Request } from '../../../http/door/operation.ts'
-import { isAtLeast } from '../../../http/door/version.ts'
 import { StorageError } from '../../../storage/shared/error.ts'
 import type { ShareOrSnapshot } from '../../../storage/file/share/share-change.ts'
 import {
@@ -82,11 +81,7 @@ function provisionedHeaders(share: ShareOrSnapshot): string[] {
 const NEXT_DOWNGRADE = 'x-ms-share-next-allowed-quota-downgrade-time'
 
 /** Headers of Get Share Properties, for a share or a snapshot. */
-export function propertiesHeaders(
-  share: ShareOrSnapshot,
-  version: string,
-  nowMs: number,
-): string[] {
+export function propertiesHeaders(share: ShareOrSnapshot, nowMs: number): string[] {
   return [
     ...changedHeaders(share),
     ...leaseHeaders(share.lease, nowMs),
@@ -95,18 +90,13 @@ export function propertiesHeaders(
     ...(isPremium(share) ? throughputHeaders(share) : []),
     'x-ms-access-tier', share.accessTier,
     ...tierChangeHeaders(share),
-    ...(showsProtocol(share, version) ? ['x-ms-enabled-protocols', share.enabledProtocol] : []),
+    ...(isPremium(share) ? ['x-ms-enabled-protocols', share.enabledProtocol] : []),
     ...nfsHeaders(share),
     ...metadataHeaders(share.metadata),
   ] // prettier-ignore
 }
 
-/** Recorded up to 2022-11-02: standard shares, which have no choice of protocol, don't show one. */
-export function showsProtocol(share: ShareOrSnapshot, version: string): boolean {
-  return isPremium(share) || isAtLeast(version, '2023-01-03')
-}
-
-/** Only premium shares have these. */
+/** Only premium shares have these, and a choice of protocol (recorded). */
 function throughputHeaders(share: ShareOrSnapshot): string[] {
   const { ingressMibps, egressMibps } = performanceOf(share)
   return [

@@ -28,7 +28,6 @@ import {
   serviceEndpointXml,
 } from '../../shared/list-query.ts'
 import type { FileCall } from '../service.ts'
-import { showsProtocol } from './share-answer.ts'
 import { shareVersion } from './share.ts'
 
 const INCLUDES = new Set(['metadata', 'snapshots', 'deleted'])
@@ -87,10 +86,10 @@ const ENCRYPTION =
   `<DefaultEncryptionScope>${ACCOUNT_ENCRYPTION_KEY}</DefaultEncryptionScope>` +
   '<DenyEncryptionScopeOverride>false</DenyEncryptionScopeOverride>'
 
-/** The service reports the lease of a deleted share as expired, whether or not it had one. */
+/** The service reports the lease of a deleted share as broken, whether or not it had one (recorded). */
 function leaseXml({ share, deleted }: ShareItem, nowMs: number): string {
   if (deleted !== undefined) {
-    return '<LeaseStatus>unlocked</LeaseStatus><LeaseState>expired</LeaseState>'
+    return '<LeaseStatus>unlocked</LeaseStatus><LeaseState>broken</LeaseState>'
   }
   const { status, state, duration } = leaseStatus(share.lease, nowMs)
   return (
@@ -113,9 +112,7 @@ function provisionXml({ share }: ShareItem, version: string): string {
 
 function protocolXml(share: ShareItem['share'], version: string): string {
   const { enabledProtocol, rootSquash, snapshotVirtualDirectoryAccess } = share
-  const protocol = showsProtocol(share, version)
-    ? `<EnabledProtocols>${enabledProtocol}</EnabledProtocols>`
-    : ''
+  const protocol = isPremium(share) ? `<EnabledProtocols>${enabledProtocol}</EnabledProtocols>` : ''
   if ('snapshot' in share) return protocol
   const access = isAtLeast(version, '2023-08-03') ? snapshotVirtualDirectoryAccess : undefined
   return (

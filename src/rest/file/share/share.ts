@@ -55,7 +55,7 @@ export async function runCreateShare({ request, service }: FileCall): Promise<An
 export async function runGetShareProperties(call: FileCall): Promise<Answer> {
   const share = await read(call, shareAddressAt(call.request))
   const { nowMs } = call.service.moment()
-  return { status: 200, headers: propertiesHeaders(share, call.request.version, nowMs) }
+  return { status: 200, headers: propertiesHeaders(share, nowMs) }
 }
 
 export async function runGetShareMetadata(call: FileCall): Promise<Answer> {

@@ -15,7 +15,7 @@ export function decodeCopyId({ query }: Request): string {
     const id = optionalGuid({ copyid: text }, 'copyid')
     if (id !== undefined) return id
   } catch {
-    throw invalidQuery('copyid', text)
+    throw invalidQuery('copyid', text, 'copyid needs to be valid Guid.')
   }
   throw new StorageError('MissingRequiredQueryParameter', { QueryParameterName: 'copyid' })
 }

@@ -131,7 +131,7 @@ function checkTierConditions(tier: TierConditions = {}, blob: Blob, nowMs: numbe
   const setMs = tierOf(blob, nowMs).setMs ?? -Infinity
   const isMet =
     (ifModifiedSinceMs === -Infinity || setMs > ifModifiedSinceMs) && setMs <= ifUnmodifiedSinceMs
-  if (!isMet) throw new StorageError('ConditionNotMet')
+  if (!isMet) throw new StorageError('AccessTierChangeTimeConditionNotMet')
 }
 
 /**

@@ -92,6 +92,8 @@ function within({ from, to }: ByteRange, lengthBytes: number): ByteRange {
 }
 
 /** The file in the snapshot; undefined if it was created later. */
+const NOT_FOUND = 'The previous snapshot was not found.'
+
 function* findPrevious(
   tx: ReadTx,
   address: FileAddress,
@@ -107,9 +109,9 @@ function* findPrevious(
   const there = yield* findIn(tx, share, view, address.path)
   const before = yield* getNode(tx, view, node.nodeId)
   const isRenamed = there?.node?.nodeId !== before?.nodeId
-  if (isRenamed && !(mayBeRenamed && before !== undefined)) {
-    throw new StorageError('FileGenerationMismatch')
-  }
+  if (isRenamed && before === undefined) throw new StorageError('FileGenerationMismatch')
+  // Recorded: the service looks for the file's name in the snapshot.
+  if (isRenamed && !mayBeRenamed) throw new StorageError('PreviousSnapshotNotFound', {}, NOT_FOUND)
   if (before !== undefined && before.origin !== node.origin) {
     throw new StorageError('FileGenerationMismatch')
   }

@@ -2,7 +2,7 @@
 // start, so there are few of them, two at a time, and the SDK checks their results.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
-import type { QueueClient } from '@azure/storage-queue'
+import { QueueServiceClient, type QueueClient } from '@azure/storage-queue'
 import { ACCOUNT, ACCOUNT_KEY } from '../harness.ts'
 import { startQueueFixture } from '../queue/fixture.ts'
 import { cleanUp } from '../server-process.ts'
@@ -30,13 +30,15 @@ function messagesOf(json: string): readonly ReceivedMessage[] {
 describe('az storage queue and message', AZ_SUITE, async () => {
   after(cleanUp)
   const server = await startQueueFixture()
-  const az = azStorage(
+  const connection =
     `DefaultEndpointsProtocol=http;AccountName=${ACCOUNT};AccountKey=${ACCOUNT_KEY};` +
-      `QueueEndpoint=${server.endpoint};`,
-  )
+    `QueueEndpoint=${server.endpoint};`
+  const az = azStorage(connection)
+  // It tries again: between two calls, az takes so long that the server may close its idle connection.
+  const client = QueueServiceClient.fromConnectionString(connection)
 
   async function queueWith(name: string, ...texts: string[]): Promise<QueueClient> {
-    const queue = server.client.getQueueClient(name)
+    const queue = client.getQueueClient(name)
     await queue.create()
     for (const text of texts) await queue.sendMessage(text)
     return queue
@@ -46,7 +48,7 @@ describe('az storage queue and message', AZ_SUITE, async () => {
     const name = ['--name', 'made']
     const created = await az.ok('queue', 'create', ...name, '--metadata', 'owner=me')
     assert.deepEqual(JSON.parse(created), { created: true })
-    const queue = server.client.getQueueClient('made')
+    const queue = client.getQueueClient('made')
     assert.deepEqual((await queue.getProperties()).metadata, { owner: 'me' })
     assert.deepEqual(JSON.parse(await az.ok('queue', 'exists', ...name)), { exists: true })
     assert.deepEqual(JSON.parse(await az.ok('queue', 'delete', ...name)), { deleted: true })

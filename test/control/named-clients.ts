@@ -10,7 +10,8 @@ type Endpoints = Pick<
   'blobEndpoint' | 'queueEndpoint' | 'tableEndpoint' | 'fileEndpoint'
 >
 
-const ONCE = { retryOptions: { maxTries: 1 } }
+/** Connections are not reused: the server may close an idle one while a browser is slow. */
+const ONCE = { retryOptions: { maxTries: 1 }, keepAliveOptions: { enable: false } }
 const HEADER = 'x-lazuli-client'
 
 export function namedBlobs(server: Endpoints, name: string): blob.BlobServiceClient {

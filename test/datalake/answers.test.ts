@@ -165,3 +165,25 @@ test('older versions of the Blob service say less of paths', async () => {
   assert.deepEqual(await shown('2020-12-06'), [true, true, false])
   assert.deepEqual(await shown('2023-11-03'), [true, true, true])
 })
+
+test('what is soft-deleted has an id and a time until which it is kept, and comes back with its creation time', async () => {
+  const policy = '<DeleteRetentionPolicy><Enabled>true</Enabled><Days>2</Days>'
+  const body = `<StorageServiceProperties>${policy}</DeleteRetentionPolicy></StorageServiceProperties>`
+  const set = await lake('PUT', '/?restype=service&comp=properties', {}, body)
+  assert.equal(set.status, 202, set.text)
+  await write(`${fs}/kept`, 'x')
+  const deleted = expect(await lake('DELETE', `${fs}/kept`, JSON_ONLY), '200')
+  assert.equal(namesOf(deleted), 'x-ms-delete-type-permanent x-ms-deletion-id')
+  assert.equal(deleted.headers['x-ms-delete-type-permanent'], 'false')
+  const id = deleted.headers['x-ms-deletion-id']
+  const list = await lake('GET', `${fs}?restype=container&comp=list&showonly=deleted&prefix=kept`)
+  const untilMs = server.now() + 2 * 86_400_000
+  assert.match(list.text, new RegExp(`<DeletionId>${id}</DeletionId><Deleted>true</Deleted>`))
+  assert.match(
+    list.text,
+    new RegExp(`<Expiry-Time>${new Date(untilMs).toUTCString().slice(0, 16)}`),
+  )
+  const source = { ...JSON_ONLY, 'x-ms-undelete-source': `kept?deletionid=${id}` }
+  const restored = expect(await lake('PUT', `${fs}/kept?comp=undelete`, source), '200')
+  assert.equal(namesOf(restored), 'x-ms-creation-time x-ms-resource-type')
+})

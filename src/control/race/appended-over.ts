@@ -91,30 +91,32 @@ const ADVICE =
   'Append and flush in one request (flush=true): the second client then gets 400 InvalidFlushPosition. Or send If-Match with ' +
   'the flush, or hold a lease on the file from the first append to the flush.'
 
-function replacedFinding({ act: mine, span }: Pending, other: ClientAct, flush: ClientAct) {
-  const path = resourceOfAct(flush)
-  return {
-    kind: 'lost update',
-    resource: path,
-    explanation:
-      `${quoted(mine)} appended bytes ${span.first} to ${span.last} of ${path} (${when(mine)}). Before they were flushed, ` +
-      `${quoted(other)} appended at the same position (${when(other)}), which replaced them. Then ${quoted(mine)} ` +
-      `flushed (${when(flush)}), so what it had appended is lost, and nobody was refused. ${ADVICE}`,
-    clients: clientsOf([mine, other]),
-    acts: [mine, other, flush],
-  } as const
+function replacedFinding(pending: Pending, other: ClientAct, flush: ClientAct) {
+  const mine = quoted(pending.act)
+  const explanation =
+    `${appendedText(pending, flush)}. Before they were flushed, ${quoted(other)} appended at the same position ` +
+    `(${when(other)}), which replaced them. Then ${mine} flushed (${when(flush)}), so what it had appended is lost, ` +
+    `and nobody was refused. ${ADVICE}`
+  return findingOf([pending.act, other, flush], explanation)
 }
 
-function lateFinding({ act: mine, span }: Pending, other: ClientAct, flush: ClientAct) {
-  const path = resourceOfAct(flush)
-  return {
-    kind: 'lost update',
-    resource: path,
-    explanation:
-      `${quoted(mine)} appended bytes ${span.first} to ${span.last} of ${path} (${when(mine)}), a place up to which ` +
-      `${quoted(other)} had flushed the file before (${when(other)}). When ${quoted(mine)} flushed (${when(flush)}), ` +
-      `they were dropped, so what it had appended is lost, and nobody was refused. ${ADVICE}`,
-    clients: clientsOf([other, mine]),
-    acts: [other, mine, flush],
-  } as const
+function lateFinding(pending: Pending, other: ClientAct, flush: ClientAct) {
+  const mine = quoted(pending.act)
+  const explanation =
+    `${appendedText(pending, flush)}, a place up to which ${quoted(other)} had flushed the file before ` +
+    `(${when(other)}). When ${mine} flushed (${when(flush)}), they were dropped, so what it had appended is lost, ` +
+    `and nobody was refused. ${ADVICE}`
+  return findingOf([other, pending.act, flush], explanation)
+}
+
+function appendedText({ act, span }: Pending, flush: ClientAct): string {
+  const bytes = `bytes ${span.first} to ${span.last} of ${resourceOfAct(flush)}`
+  return `${quoted(act)} appended ${bytes} (${when(act)})`
+}
+
+/** The acts in their order; the last one is the flush of the client that has lost. */
+function findingOf(acts: readonly [ClientAct, ClientAct, ClientAct], explanation: string) {
+  const [one, other, flush] = acts
+  const [resource, clients] = [resourceOfAct(flush), clientsOf([one, other])]
+  return { kind: 'lost update', resource, explanation, clients, acts } as const
 }

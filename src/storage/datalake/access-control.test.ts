@@ -243,10 +243,7 @@ test('a page with a path that the user does not own is the last one, unless the 
   )
   assert.deepEqual([stopped.directoryCount, stopped.fileCount], [1, 1])
   assert.equal(stopped.continuation, undefined)
-  assert.deepEqual(
-    [(await world.find('d/a'))?.stamp, before?.stamp],
-    [before?.stamp, before?.stamp],
-  )
+  assert.equal((await world.find('d/a'))?.stamp, before?.stamp)
   assert.equal((await changeAll(world, { ...page, isForced: true }, ANN)).continuation, 'b')
   const forced = await changeAll(world, { isForced: true }, ANN)
   assert.deepEqual([forced.directoryCount, forced.fileCount, forced.failures.length], [1, 2, 1])
